@@ -49,7 +49,7 @@ export function keyName(key: Buffer): string {
   return hashOf(Buffer.concat([Buffer.from('holdfast audit '), key])).slice(0, 16);
 }
 
-/** A line as it was read, not yet believed. */
+/** A line as it was read, not yet checked. */
 export interface ReadLine {
   readonly version: number;
   readonly n: number;

@@ -5,7 +5,7 @@
 // be written is counted, and the log itself says so as soon as it can be written again.
 
 import { type Clock, within } from '../kernel/clock.ts';
-import { ignored } from '../kernel/contain.ts';
+import { type Caught, contain, ignored } from '../kernel/contain.ts';
 import { remedyFor } from '../kernel/disk-remedy.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import type { AuditRecord, LostRecord } from './audit-record.ts';
@@ -40,6 +40,8 @@ export interface AuditTrailOptions {
   /** One line for each problem that begins or ends. */
   readonly report: (line: string) => void;
   readonly process: string;
+  /** An unexpected error, which costs one record. */
+  readonly caught: Caught;
   /** How many records may wait while the disk fails or hangs: so many that are noted, and so many that are kept. */
   readonly maxWaiting?: number;
 }
@@ -62,7 +64,7 @@ interface Entry {
 const gatherMs = 20;
 const retryMs = 1_000;
 const maxBatch = 1_000;
-/** A disk that hangs is as good as one that fails. */
+/** A disk that has not written in this time counts as one that fails. */
 const keepMs = 10_000;
 
 export class AuditTrail implements AsyncDisposable {
@@ -119,7 +121,19 @@ export class AuditTrail implements AsyncDisposable {
     this.#deniedTimer = undefined;
     const denied = this.#denied;
     this.#denied = [];
-    for (const denial of denied) this.#denials.add(denial);
+    for (const denial of denied) {
+      contain(
+        () => this.#denials.add(denial),
+        (error) => this.#missing(error),
+      );
+    }
+  }
+
+  /** A record could not be made; the log says that it has one less. */
+  #missing(error: unknown): void {
+    this.#lost += 1;
+    this.#untold.records += 1;
+    this.#options.caught(error);
   }
 
   /** Resolves when it is on the disk. Rejects with `NotAudited` if that cannot be done. */

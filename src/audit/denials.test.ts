@@ -98,6 +98,27 @@ describe('the record of a denied request', () => {
   });
 });
 
+describe('a denied request whose record cannot be made', () => {
+  it('costs no other one its record, and is missed by the log #audit #one-bad-neighbour', async () => {
+    const { trail, clock, disk, errors } = auditTrail();
+    const defect = new Error('a defect');
+    const record = () => {
+      throw defect;
+    };
+    trail.noteDenied(denied('token:a', 'first'));
+    trail.noteDenied({ ...denied('token:a', 'second'), record });
+    trail.noteDenied(denied('token:a', 'third'));
+    await clock.advanceAsync(20);
+    expect([errors, trail.health.lost]).toEqual([[defect], 1]);
+    await trail[Symbol.asyncDispose]();
+    const lines = disk.records(`${auditFolder}/1`);
+    expect(lines.map(({ kind, name }) => name ?? kind)).toEqual([
+      ...['start', 'lost', 'first', 'third', 'stop'],
+    ]);
+    expect(lines[1]).toMatchObject({ records: 1 });
+  });
+});
+
 describe('the count of denied requests', () => {
   it('is written when the log ends #audit', async () => {
     const { trail, disk } = auditTrail();

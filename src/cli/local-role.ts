@@ -1,5 +1,6 @@
 // What the role of the local user ("local.role") keeps from the commands that use tools, for messages. Commands
-// that operate the gateway are not concerned by it.
+// that operate a server need a role with "operator"; those that are about the config or the gateway as a whole are
+// the local user's whatever its role is.
 
 import type { Config } from '../config/schema.ts';
 import { printableLine } from '../kernel/printable.ts';

@@ -279,8 +279,8 @@ export interface RoleInput {
   readonly deny?: readonly string[] | undefined;
   /**
    * May see the commands, causes and stderr of failures of the servers that it may use, in errors
-   * and in `health_snapshot`. Servers are started, stopped and reloaded by the local user on the
-   * command line. Default: `false`.
+   * and in `health_snapshot`. As the role of the local user (`local.role`) it also reads their
+   * logs, stops and reloads them; over HTTP nothing more can be done with it. Default: `false`.
    */
   readonly operator?: boolean | undefined;
   /**
@@ -317,9 +317,9 @@ export interface BudgetInput {
 /** The keys of `local`. */
 export interface LocalInput {
   /**
-   * The role of the local user: what its MCP clients and the commands call, tools and search may
-   * use; null: everything. Operating the gateway, tokens and the config stay its own. Default:
-   * `null`.
+   * The role of the local user: what its MCP clients and the commands that use servers may use;
+   * null: everything. The commands logs, stop and reload SERVER need `operator` in it. The config,
+   * tokens and the gateway as a whole are not limited by it. Default: `null`.
    */
   readonly role?: string | null | undefined;
 }

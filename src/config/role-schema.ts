@@ -59,7 +59,7 @@ export const roleSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'May see the commands, causes and stderr of failures of the servers that it may use, in errors and in `health_snapshot`. Servers are started, stopped and reloaded by the local user on the command line.',
+      'May see the commands, causes and stderr of failures of the servers that it may use, in errors and in `health_snapshot`. As the role of the local user (`local.role`) it also reads their logs, stops and reloads them; over HTTP nothing more can be done with it.',
     ),
   budget: budgetSchema
     .nullable()
@@ -84,7 +84,7 @@ export const localSchema = z
       .nullable()
       .default(null)
       .describe(
-        'The role of the local user: what its MCP clients and the commands call, tools and search may use; null: everything. Operating the gateway, tokens and the config stay its own.',
+        'The role of the local user: what its MCP clients and the commands that use servers may use; null: everything. The commands logs, stop and reload SERVER need `operator` in it. The config, tokens and the gateway as a whole are not limited by it.',
       ),
   })
   .prefault({})

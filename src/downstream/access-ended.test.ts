@@ -52,6 +52,26 @@ describe('when the access of a principal ends', () => {
     expect(open()).toBe(before - 2);
   });
 
+  it('all of it ends, although the answer to one of its requests cannot be given #revoked', async () => {
+    const script: Script = { tools: [tool('t')], on: { 'tools/call': () => undefined } };
+    const { gateway, host, modern, servers } = newGateway({ s: script });
+    host.setGuard(() => ({ allow: true }));
+    const peer = modern({}, { principal: ann, key: ann.id });
+    const replies = [peer.call('s__t'), peer.call('s__t')];
+    await settled();
+    const [first, second] = replies;
+    if (first) {
+      first.answer = () => {
+        throw new Error('half-way');
+      };
+    }
+    gateway.accessEnded(new Set([ann.id]));
+    await settled();
+    expect(second?.answers).toHaveLength(1);
+    expect(servers.s.heard('notifications/cancelled')).toHaveLength(2);
+    expect([gateway.kept['clients'], host.defects.total]).toEqual([0, 1]);
+  });
+
   it('its running calls and streams end, whichever connection they are on #revoked', async () => {
     const script: Script = { tools: [tool('t')], on: { 'tools/call': () => undefined } };
     const { gateway, host, modern, servers } = newGateway({ s: script });

@@ -19,11 +19,14 @@ export function endAccess(incoming: Incoming): void {
   if (incoming.isOver) return;
   const { isCarried, message } = incoming;
   const then = !isCarried && relayed.has(message.method) ? unsent : mayHaveRun;
-  incoming.error({
-    code: rpcCodes.refusedByHttp,
-    message: `Unauthorized: the access of this credential has ended; ${then}`,
-  });
-  incoming.cancelSignal.abort();
+  try {
+    incoming.error({
+      code: rpcCodes.refusedByHttp,
+      message: `Unauthorized: the access of this credential has ended; ${then}`,
+    });
+  } finally {
+    incoming.cancelSignal.abort();
+  }
 }
 
 const unsent = 'the request was not sent to its server';

@@ -7,7 +7,7 @@ import { type Caller, type Client, limitedAs } from '../host/connections/caller.
 import type { HostForGateway } from '../host/gateway-face.ts';
 import type { LiveSettings, ServersChange } from '../host/host-news.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { ignored } from '../kernel/contain.ts';
+import { contain, ignored } from '../kernel/contain.ts';
 import { RingMap } from '../kernel/ring-map.ts';
 import { serverRequest } from '../policy/access.ts';
 import { type Cut, cutBy, ownerOf, type Principal, sharingOwnerOf } from '../policy/principal.ts';
@@ -250,14 +250,13 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     // Over HTTP the id of a principal is the key of its client; a window of the local user has another one.
     const isTheirs = ({ principal, client }: Incoming) =>
       client.key === principal.id && ids.has(ownerOf(principal).id);
-    for (const listening of [...this.#listenings]) {
-      if (isTheirs(listening.incoming)) endAccess(listening.incoming);
-    }
-    for (const incoming of [...this.#requests.values()]) {
-      if (isTheirs(incoming)) endAccess(incoming);
-    }
-    this.#clients.endAccess(ids);
-    this.#parking.endAccess(ids);
+    const listening = [...this.#listenings].map(({ incoming }) => incoming);
+    const ending = [...listening, ...this.#requests.values()].filter(isTheirs);
+    // An error in one of them leaves no other one.
+    const end = (work: () => void) => contain(work, (error) => this.caught(error));
+    for (const incoming of ending) end(() => endAccess(incoming));
+    end(() => this.#clients.endAccess(ids));
+    end(() => this.#parking.endAccess(ids));
   }
 
   caught(error: unknown): void {
@@ -319,7 +318,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       .catch((error: unknown) => this.caught(error));
   }
 
-  /** What is hidden from a client now is silent: it asks nothing, and is not watched for that client. */
+  /** Of what is hidden from a client now nothing more is sent to it: it asks nothing, and is not watched for that client. */
   #policyChanged(): void {
     this.#parking.policyChanged((call) => this.#hearing.ofCall(call));
     for (const session of this.#sessions) {

@@ -342,6 +342,32 @@ describe('the budget of a role', () => {
     expect(spentIn(roomy.host)).toEqual({ calls: 1, bytes: roomy.answeredBytes() });
   });
 
+  it('counts the bytes of an outcome each time that it is fetched #budgets-kept', async () => {
+    const script = { tools: [tool('ask')], on: { 'tools/call': () => undefined } };
+    const roles = rolesWith({ bytes: 1_000 });
+    const { modern, servers } = newGateway({ s: script }, { settings: { roles } });
+    const peer = modern({ elicitation: {} }, { principal: ann, key: ann.id });
+    const asked = peer.call('s__ask');
+    await settled();
+    const { child } = servers.s;
+    child.ask(50, 'elicitation/create', { message: '?' });
+    await settled();
+    const inputResponses = { q1: { action: 'accept', content: {} } };
+    const fetch = async () => {
+      const { requestState } = asked.result;
+      const reply = peer.call('s__ask', {}, { requestState, inputResponses });
+      await settled();
+      return reply;
+    };
+    const first = await fetch();
+    child.answer(child.last('tools/call'), text('x'.repeat(400)));
+    await settled();
+    const over = spent({ limit: 'bytes', dispatched: 'yes' });
+    const ends = [first, await fetch(), await fetch(), await fetch()].map(endOf);
+    expect(ends).toEqual(['ok', 'ok', over, over]);
+    expect(child.heardAs('tools/call')).toHaveLength(1);
+  });
+
   it('counts the bytes of what a task gives, which is no further call #budgets-kept', async () => {
     const { host, servers } = await world({ calls: 1, bytes: 100 });
     servers.s.script = {

@@ -14,7 +14,7 @@ import { configFromObject, loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { ServerConfig } from '../config/schema.ts';
 import { auditFolderOf } from '../config/state-folder.ts';
-import { ignored } from '../kernel/contain.ts';
+import { type Caught, ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
@@ -44,6 +44,7 @@ import type { HostForGateway } from './gateway-face.ts';
 import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
 import { ownIdentity } from './identity.ts';
+import { containedClock } from './servers/contained-edges.ts';
 import type { Edges } from './servers/server-parts.ts';
 
 /** The keys of a config, or the file that holds one; and options of the host itself. */
@@ -137,8 +138,11 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     scope.defer(() => subscription[Symbol.dispose]());
   }
   const { audit } = loaded.config;
+  const caught = (error: unknown) => void events.defects.caught('the audit log', error);
   const audited =
-    audit === 'off' ? {} : { audit: openAudit(scope, audit, loaded, { ...around, instance }) };
+    audit === 'off'
+      ? {}
+      : { audit: openAudit(scope, audit, loaded, { ...around, instance, caught }) };
   const http = scope.own(new LazyHttpClient());
   const spawner = scope.own(
     createSpawner({
@@ -183,9 +187,9 @@ function openAudit(
   scope: Scope,
   mode: HostAudit['mode'],
   loaded: LoadedConfig,
-  around: HostSurroundings & { readonly instance: string },
+  around: HostSurroundings & { readonly instance: string; readonly caught: Caught },
 ): HostAudit {
-  const { stateDir, report, claimTrack, startedBy, instance } = around;
+  const { stateDir, report, claimTrack, startedBy, instance, caught } = around;
   const folder = stateDir && auditFolderOf(stateDir, realConfigPath(loaded.file));
   let gaps = 0;
   const open = async () => {
@@ -203,7 +207,8 @@ function openAudit(
       },
     });
   };
-  const options = { clock: systemClock, open, folder: folder ?? '', report, process: instance };
+  const clock = containedClock(systemClock, caught);
+  const options = { clock, open, folder: folder ?? '', report, process: instance, caught };
   return { mode, trail: scope.own(new AuditTrail(options)), gaps: () => gaps };
 }
 

@@ -12,6 +12,7 @@ import type { Answer } from './call/answer.ts';
 import type { CallAudit } from './call/call-audit.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
+import type { ChargedRequest } from './call/charge.ts';
 import type { StatusOptions } from './host.ts';
 import type { HostNews } from './host-news.ts';
 import type { Server } from './servers/server.ts';
@@ -24,6 +25,8 @@ export interface HostForGateway {
 
   /** Sends any request to any server, through the one pipeline. Throws a Fault. */
   carry(request: CallRequest): Promise<Answer>;
+  /** Charges bytes of an outcome that is given out once more; throws a Fault if it must not be. */
+  countAgain(request: ChargedRequest, bytes: number): Promise<void> | undefined;
   /** Notified of every request, including those that the gateway answers itself. */
   readonly observers: CallObservers;
   /** Writes down what was refused before it reached the pipeline; null: nothing is written down. */

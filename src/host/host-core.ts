@@ -27,7 +27,7 @@ import type { CallAudit } from './call/call-audit.ts';
 import { toolsShownTo, unknownTool } from './call/call-faults.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
-import { mayReceive } from './call/charge.ts';
+import { type ChargedRequest, countAgain, mayReceive } from './call/charge.ts';
 import type { CallResult } from './call-result.ts';
 import { Calling } from './calling.ts';
 import type { HostForCommands } from './command-face.ts';
@@ -121,6 +121,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   carry(request: CallRequest): Promise<Answer> {
     return carryCall(this.parts, request);
+  }
+
+  countAgain(request: ChargedRequest, bytes: number): Promise<void> | undefined {
+    return countAgain(this.parts, request, bytes);
   }
 
   get observers(): CallObservers {

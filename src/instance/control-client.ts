@@ -57,7 +57,7 @@ export async function join({
 }
 
 /**
- * Somebody listens and ends the connection without a word: one that is ending, or another that took the place
+ * Somebody listens and ends the connection without an answer: one that is ending, or another that took the place
  * of one that was killed at this moment. It says nothing about the next attempt.
  */
 export class TakesNoConnections extends Fault {}

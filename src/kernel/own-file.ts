@@ -1,6 +1,6 @@
 // Whether a file at a path of ours is one of ours: a regular file, of this user, that others cannot change
 // or, where it is a secret, read. A named pipe in its place would hang whoever opens it, a link leads to a
-// file that is none of our business, and what others have written must not be believed. Callers look with
+// file that is none of our business, and what others have written must not be used. Callers look with
 // `lstat`, before they open it.
 
 import type { Stats } from 'node:fs';

@@ -25,6 +25,7 @@ export type Handled =
   | 'the control socket'
   | 'the config file'
   | 'the tokens'
+  | 'the audit log'
   | 'the kept catalogue'
   | 'a changed config'
   | 'the budget of a role';

@@ -2256,7 +2256,7 @@ export const patches: readonly Patch[] = [
     tests: ['src/audit/denials.test.ts', 'src/downstream/audited.test.ts'],
     promise: 'audit',
     rules: ['audit', 'no-growth'],
-    edits: [{ find: 'this.#denials.add(record());', replace: 'this.note(record());' }],
+    edits: [{ find: 'this.#denials.add(denial)', replace: 'this.note(denial.record())' }],
   },
   {
     id: 'audit-lost-denials',

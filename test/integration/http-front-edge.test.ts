@@ -10,6 +10,11 @@ import { MemoryStore } from '../../src/store/memory-store.ts';
 import { result } from '../support/fake-front.ts';
 import { httpFront, legacyHeaders, modernBody, modernHeaders } from '../support/http-front.ts';
 
+/** Nothing unexpected is expected here. */
+const fail = (error: unknown) => {
+  throw error;
+};
+
 const config = { listen: '127.0.0.1:0', allowedHosts: [], allowedOrigins: [] };
 const open = { ...config, auth: 'none' as const };
 const call = {
@@ -27,7 +32,7 @@ async function guarded() {
   const store = new MemoryStore({ clock: systemClock, claims: 'durable' });
   const records = store.records('tokens', { durability: 'durable' });
   const sources = { local: records, isOperator: () => false };
-  const { tokens, makeFirst } = await openTokens(sources, systemClock);
+  const { tokens, makeFirst } = await openTokens(sources, systemClock, fail);
   const { secret = '' } = (await makeFirst()) ?? {};
   return { gate: await answering({ tokens, config: { ...config, auth: 'token' } }), secret };
 }

@@ -9,6 +9,11 @@ import { httpFront, legacyHeaders } from '../support/http-front.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
 
+/** Nothing unexpected is expected here. */
+const fail = (error: unknown) => {
+  throw error;
+};
+
 const request = (method: string, id: unknown = 1) => ({ jsonrpc: '2.0', id, method });
 const listen = (session: string, more: Record<string, string> = {}) => ({
   method: 'GET',
@@ -120,13 +125,13 @@ describe('a legacy session', () => {
     const records = store.records('tokens', { durability: 'durable' });
     const own = store.records('own', { durability: 'durable' });
     const sources = { local: records, own, isOperator: () => false };
-    const { makeFirst } = await openTokens(sources, systemClock);
+    const { makeFirst } = await openTokens(sources, systemClock, fail);
     const { secret: mine = '' } = (await makeFirst()) ?? {};
     const { createHash } = await import('node:crypto');
     const hash = createHash('sha256').update('theirs').digest('hex');
     const record = { id: 'b', hash, name: 'b', role: 'r', createdAt: 0, expiresAt: null };
     await own.put('b', record);
-    const { tokens } = await openTokens(sources, systemClock);
+    const { tokens } = await openTokens(sources, systemClock, fail);
     const config = {
       listen: '127.0.0.1:0',
       auth: 'token' as const,

@@ -24,12 +24,14 @@ export function auditTrail(options: LogOptions = {}) {
   const clock = new ManualClock();
   const reports: string[] = [];
   const report = (line: string) => void reports.push(line);
+  const errors: unknown[] = [];
   const { maxFileBytes, maxWaiting } = options;
   const trail = new AuditTrail({
     clock,
     folder: auditFolder,
     report,
     process,
+    caught: (error) => errors.push(error),
     ...(maxWaiting === undefined ? {} : { maxWaiting }),
     open: () =>
       openAuditLog({
@@ -46,7 +48,7 @@ export function auditTrail(options: LogOptions = {}) {
         ...(maxFileBytes === undefined ? {} : { maxFileBytes }),
       }),
   });
-  return { disk, clock, trail, reports };
+  return { disk, clock, trail, reports, errors };
 }
 
 export function beginRecord(number: number, name = 'echo'): AuditRecord {

@@ -44,7 +44,8 @@ export async function openAccess({ host, loaded, invocation }: Served): Promise<
   const store = folders && ownTokenStore(shell, folders);
   const records = store && ownTokensIn(store);
   const isOperator = (role: string | null) => access.roles.isOperator(role);
-  const opened = await openTokens({ local, own: records?.own, isOperator }, clock);
+  const caught = (error: unknown) => void host.defects.caught('the tokens', error);
+  const opened = await openTokens({ local, own: records?.own, isOperator }, clock, caught);
   let watch: TokenWatch | undefined;
   return {
     opened,
@@ -57,7 +58,7 @@ export async function openAccess({ host, loaded, invocation }: Served): Promise<
         stateOfFolders: () => stateOfFiles(folders?.tokens ?? []),
         stateOfRecords: () => stateOfFilesIn(folders?.tokens ?? []),
         ended,
-        caught: (error) => void host.defects.caught('the tokens', error),
+        caught,
       });
       return watch;
     },

@@ -19,6 +19,7 @@ function watched() {
     isWhole: true,
     isHanging: false,
     fails: undefined as Error | undefined,
+    endFails: undefined as Error | undefined,
     reads: 0,
     looks: 0,
     looksAtRecords: 0,
@@ -56,13 +57,32 @@ function watched() {
       world.looksAtRecords += 1;
       return world.records;
     },
-    ended: (ids) => void world.ended.push([...ids]),
+    ended: (ids) => {
+      world.ended.push([...ids]);
+      if (world.endFails) throw world.endFails;
+    },
     caught: (error) => void world.errors.push(error),
   });
   return { clock, watch, world, expired };
 }
 
 describe('tokens that are followed', () => {
+  it('are told to have ended until whatever ends with them has ended #revoked', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    world.endFails = new Error('half-way');
+    world.stored = [{ ...ann, role: 'other' }];
+    world.state = 'second';
+    await clock.advanceAsync(250);
+    const failed = world.ended.length;
+    expect([failed > 0, world.errors[0]]).toEqual([true, world.endFails]);
+    world.endFails = undefined;
+    await clock.advanceAsync(250);
+    expect(world.ended.slice(failed)).toEqual([[ann.id, bob.id]]);
+    await clock.advanceAsync(10_000);
+    expect(world.ended).toHaveLength(failed + 1);
+  });
+
   it('end within a second of their removal #revoked', async () => {
     const { clock, world } = watched();
     await clock.advanceAsync(10_000);

@@ -129,9 +129,17 @@ export class TokenWatch implements Disposable {
   /** Who had access at the last look and has none now, or another role. */
   #compare(): void {
     const before = this.#valid;
-    this.#valid = rolesOf(this.#parts.tokens);
-    const ended = [...before].filter(([id, role]) => this.#valid.get(id) !== role);
-    if (ended.length > 0) this.#parts.ended(new Set(ended.map(([id]) => id)));
+    const now = rolesOf(this.#parts.tokens);
+    this.#valid = now;
+    const ended = [...before].filter(([id, role]) => now.get(id) !== role);
+    if (ended.length === 0) return;
+    try {
+      this.#parts.ended(new Set(ended.map(([id]) => id)));
+    } catch (error) {
+      // Something of theirs may be left: they are told again at the next look.
+      this.#valid = new Map([...now, ...ended]);
+      this.#parts.caught(error);
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import { printableLine } from '../../kernel/printable.ts';
 import type { Output } from '../output.ts';
 import { cutTo } from './width.ts';
 
-const patienceMs = 400;
+const firstPaintMs = 400;
 const betweenPaintsMs = 100;
 const clearLine = '\r\u001b[2K';
 
@@ -26,7 +26,7 @@ export class LiveLine implements Disposable {
   show(text: string): void {
     if (!this.#output.isTerminal) return;
     this.#text = printableLine(text);
-    const delayMs = this.#isPainted ? betweenPaintsMs : patienceMs;
+    const delayMs = this.#isPainted ? betweenPaintsMs : firstPaintMs;
     this.#timer ??= this.#clock.after(delayMs, () => this.#paint(), true);
   }
 

@@ -18,7 +18,7 @@ import type { Incoming } from '../incoming.ts';
 /** How many calls of one client may wait for the answer; each of them is kept meanwhile. */
 const maxWaiting = 64;
 /** A program answers by itself: beyond that number, one that has waited for so long is given up. */
-const patienceMs = 10_000;
+const answerMs = 10_000;
 /** Longest answer, in bytes: it is kept as long as the connection that was sent it. */
 const maxAnswer = 262_144;
 
@@ -71,7 +71,7 @@ export class CallRootsQuestions {
   #makeRoom(server: string): void {
     const [oldest] = this.#waiting;
     if (oldest === undefined || this.#waiting.size < maxWaiting) return;
-    if (this.#clock.now() - oldest.since < patienceMs) throw tooManyFault(server);
+    if (this.#clock.now() - oldest.since < answerMs) throw tooManyFault(server);
     this.#waiting.delete(oldest);
     oldest.giveUp(new Fault('cancelled', 'the client has not answered roots/list', { server }));
   }

@@ -1,7 +1,8 @@
 // Whether a client may hear what a server says. It may while its principal sees what the message belongs to:
-// the tool, prompt or resource of a running call, the tool of a task, or else the server as a whole. A call is
-// authorized once, when it begins; a change of the policy makes silent what it hides, and the answer of a call
-// that runs is the last that comes of it. What it hears counts toward its budget, and is not given out beyond that.
+// the tool, prompt or resource of a running call, the tool of a task, or else the server as a whole. Of what
+// a change of the policy hides nothing more is sent; the answer of a call that was sent before is the last that
+// comes of it (host/call/decision.ts decides about calls that were not). What it hears counts toward
+// its budget, and is not given out beyond that.
 
 import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';

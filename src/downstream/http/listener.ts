@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Clock, within } from '../../kernel/clock.ts';
+import { contain } from '../../kernel/contain.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { RareLine } from '../../kernel/rare-line.ts';
@@ -193,14 +194,16 @@ class HttpListener implements HttpFront {
   }
 
   endAccess(ids: ReadonlySet<string>): void {
-    try {
-      this.#sessions.endAccess(ids);
-      this.#old.endAccess(ids);
-      this.#edge.front.accessEnded(ids);
-    } finally {
-      // The last: what they wait for has been answered by then.
-      this.#door.endAccess(ids);
+    const { front } = this.#edge;
+    // An error in one of them leaves nothing of the others. The door is the last: what they wait for has been
+    // answered by then.
+    for (const place of [this.#sessions, this.#old, { endAccess: front.accessEnded.bind(front) }]) {
+      contain(
+        () => place.endAccess(ids),
+        (error) => front.caught(error),
+      );
     }
+    this.#door.endAccess(ids);
   }
 
   close(): Promise<void> {

@@ -15,7 +15,7 @@ export class ModernReply implements Reply {
   readonly #edge: Edge;
   readonly #readsEvents: boolean;
   #stream: EventStream | undefined;
-  #patience: Disposable | undefined;
+  #firstSign: Disposable | undefined;
   #underway: Underway | undefined;
   #isOver = false;
 
@@ -39,7 +39,7 @@ export class ModernReply implements Reply {
     if (this.#res.closed) return this.cancel();
     if (this.#stream !== undefined || !this.#readsEvents) return;
     const { deadlines, limits } = this.#edge;
-    this.#patience = deadlines.after(limits.heartbeatMs, () => this.#open().raw(': working\n\n'));
+    this.#firstSign = deadlines.after(limits.heartbeatMs, () => this.#open().raw(': working\n\n'));
   }
 
   send(frame: Frame, kind?: string): void {
@@ -76,13 +76,13 @@ export class ModernReply implements Reply {
   }
 
   #open(): EventStream {
-    this.#patience?.[Symbol.dispose]();
+    this.#firstSign?.[Symbol.dispose]();
     this.#stream ??= new EventStream(this.#res, this.#edge, [], () => this.cancel());
     return this.#stream;
   }
 
   #over(): void {
     this.#isOver = true;
-    this.#patience?.[Symbol.dispose]();
+    this.#firstSign?.[Symbol.dispose]();
   }
 }

@@ -23,7 +23,7 @@ import { asksForInput } from './results.ts';
 
 const maxRounds = 8;
 /** How long a client may take to answer. */
-const patienceMs = 600_000;
+const answerMs = 600_000;
 
 export type RoundOutcome =
   | { readonly kind: 'answered'; readonly changes: MemberChanges }
@@ -50,7 +50,7 @@ export async function askRound(
   const withdrawn = new CancelSignal();
   const withdraw = () => withdrawn.abort();
   incoming.cancelSignal.addEventListener('abort', withdraw);
-  using _deadline = clock.after(patienceMs, withdraw, true);
+  using _deadline = clock.after(answerMs, withdraw, true);
   const answers = await askForInput(incoming, server, questions, withdrawn);
   incoming.cancelSignal.removeEventListener('abort', withdraw);
   if (incoming.cancelSignal.aborted) throw cancelledFault(server).with({ dispatched: 'yes' });
@@ -84,7 +84,7 @@ function violation(server: string, detail: string): Fault {
 function unanswered(server: string): Fault {
   return new Fault(
     'timeout',
-    `the client did not answer a request of ${server} within ${patienceMs / 1000} s; the call was ended`,
+    `the client did not answer a request of ${server} within ${answerMs / 1000} s; the call was ended`,
     { server, dispatched: 'yes' },
   );
 }

@@ -20,7 +20,7 @@ import type { Incoming } from '../incoming.ts';
 import type { Seal } from './seal.ts';
 
 /** How long a client may take to answer. */
-const patienceMs = 600_000;
+const answerMs = 600_000;
 /** How long an outcome is kept for a client that asks for it again. */
 const keptMs = 60_000;
 
@@ -129,7 +129,7 @@ export class ParkedCall {
       const round = this.#rounds.at(-1);
       this.#rounds.push(newRound());
       round?.settle(deliver);
-      this.#expiry = this.#clock.after(patienceMs, () => this.giveUp(), true);
+      this.#expiry = this.#clock.after(answerMs, () => this.giveUp(), true);
     };
     const failed = (error: unknown) => {
       this.#caught(error);

@@ -51,6 +51,11 @@ export class Parking {
     return call.ask(question);
   }
 
+  /** Whether the outcome of this call may be given out more than once. */
+  isParked(caller: Incoming): boolean {
+    return this.#byCaller.has(caller);
+  }
+
   /** The call itself has ended: passed to whoever waits for it now. */
   ended(caller: Incoming, deliver: Deliver): void {
     const call = this.#byCaller.get(caller);

@@ -7,6 +7,7 @@
 import type { Answer } from '../../host/call/answer.ts';
 import { RpcAnswer } from '../../host/call/call-faults.ts';
 import type { AccessSubject } from '../../host/call/call-parts.ts';
+import type { ChargedRequest } from '../../host/call/charge.ts';
 import { accessRequestOf } from '../../host/call/decision.ts';
 import type { Operation } from '../../host/call/operation.ts';
 import type { ConnectionSlot } from '../../host/connections/connection-slot.ts';
@@ -33,7 +34,7 @@ import {
 import { hasForeignOutput } from '../view/legacy-definitions.ts';
 import { addressRequests } from './elicitation.ts';
 import { askRound, isLegacyRound } from './legacy-input-rounds.ts';
-import { idempotencyKeyOf, requestFingerprint } from './parked-call.ts';
+import { type Deliver, idempotencyKeyOf, requestFingerprint } from './parked-call.ts';
 import type { Parking } from './parking.ts';
 import { relayedParams } from './relayed-params.ts';
 import { asksForInput, changedResult, resultFor } from './results.ts';
@@ -154,13 +155,19 @@ export class Relay {
     const answered = (answer: Answer) => {
       to.settled?.();
       if (isLegacyRound(incoming, answer)) return this.#nextRound(incoming, to, answer, rounds);
-      return parking.ended(incoming, (client) => this.#deliver(client, to, answer, way.sent));
+      const deliver = (client: Incoming) => this.#deliver(client, to, answer, way.sent);
+      const bytes = answer.result.end - answer.result.start;
+      const isParked = parking.isParked(incoming);
+      return parking.ended(incoming, isParked ? this.#paid(deliver, request, to, bytes) : deliver);
     };
     const failed = (thrown: unknown) => {
       to.settled?.();
       const cause = faultFrom(thrown);
       const fault = incoming.isDismissed ? drainedFault(cause) : cause;
-      parking.ended(incoming, (client) => this.#deliverFault(client, to, fault));
+      const deliver = (client: Incoming) => this.#deliverFault(client, to, fault);
+      const bytes = fault.cause instanceof RpcAnswer ? fault.cause.error.length : 0;
+      const isCounted = bytes > 0 && parking.isParked(incoming);
+      parking.ended(incoming, isCounted ? this.#paid(deliver, request, to, bytes) : deliver);
     };
     incoming.isCarried = true;
     incoming.about = accessRequestOf(request);
@@ -200,6 +207,27 @@ export class Relay {
   }
 
   // --- back --------------------------------------------------------------------------------
+
+  /** The call has paid for the first time that its outcome is given out: whoever fetches it again pays again. */
+  #paid(deliver: Deliver, request: ChargedRequest, to: Destination, bytes: number): Deliver {
+    const { host, caught } = this.#parts;
+    let isGiven = false;
+    const pay = async (client: Incoming) => {
+      try {
+        await host.countAgain(request, bytes);
+      } catch (thrown) {
+        return this.#deliverFault(client, to, faultFrom(thrown));
+      }
+      deliver(client);
+    };
+    return (client) => {
+      if (client.isOver || !isGiven) {
+        isGiven ||= !client.isOver;
+        return deliver(client);
+      }
+      pay(client).catch(caught);
+    };
+  }
 
   #deliver(incoming: Incoming, to: Destination, answer: Answer, sent: Sent | undefined): void {
     if (incoming.isOver) return this.#parts.tasks.abandoned(incoming, answer, sent);

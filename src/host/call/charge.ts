@@ -14,7 +14,7 @@ import type { Principal } from '../../policy/principal.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import { cancelledFault, RpcAnswer } from './call-faults.ts';
-import type { Call, CallParts } from './call-parts.ts';
+import type { Call, CallParts, CallRequest } from './call-parts.ts';
 
 type ChargeParts = Pick<CallParts, 'access' | 'roleBudgets'>;
 type BudgetParts = Pick<CallParts, 'budgets'>;
@@ -183,9 +183,23 @@ export function assertPaid(parts: ChargeParts, call: Call): Promise<void> | unde
   return undefined;
 }
 
+/** An outcome that was paid for is given out once more. Throws if it must not be. A promise: not before it has resolved. */
+export function countAgain(
+  parts: ChargeParts,
+  request: ChargedRequest,
+  bytes: number,
+): Promise<void> | undefined {
+  const account = accountOf(parts, { request }, received);
+  if (account instanceof Promise) return account.then((opened) => opened.countBytes(bytes));
+  return account?.countBytes(bytes);
+}
+
+/** What decides whom a call is charged to. */
+export type ChargedRequest = Pick<CallRequest, 'principal' | 'operation' | 'caller'>;
+
 function accountOf(
   { access, roleBudgets }: ChargeParts,
-  { request }: Call,
+  { request }: { readonly request: ChargedRequest },
   actions: ReadonlySet<Action>,
 ): Account | Promise<Account> | undefined {
   const { principal, operation, caller } = request;

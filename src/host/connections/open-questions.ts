@@ -102,7 +102,7 @@ export class OpenQuestions {
       isLate = true;
       withdrawn.abort();
     };
-    const patience = this.#parts.clock.after(answerMs, giveUp, true);
+    const deadline = this.#parts.clock.after(answerMs, giveUp, true);
     const waiting = slot.holdFor(client, caller);
     const tellServer = (said: Message) => {
       const { method = '', bytes, paramsObject } = said;
@@ -123,7 +123,7 @@ export class OpenQuestions {
         return answer;
       } finally {
         waiting[Symbol.dispose]();
-        patience[Symbol.dispose]();
+        deadline[Symbol.dispose]();
         if (open.get(id) === question) open.delete(id);
       }
     };

@@ -130,7 +130,7 @@ describe('an instance that connect starts', () => {
 });
 
 describe('an instance that takes no connection', () => {
-  /** Those of the first ones it ends without a word; how many there were. */
+  /** Those of the first ones it ends without an answer; how many there were. */
   async function listening(refused: number): Promise<() => number> {
     let count = 0;
     const sockets = new Set<Socket>();

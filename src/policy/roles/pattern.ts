@@ -106,7 +106,7 @@ export class Pattern {
   }
 }
 
-/** How often a name with a hash can be taken by somebody else before nobody believes in chance any more. */
+/** The attempts of `hashedName` that are compared: more than three names with the same hash do not occur by chance. */
 const attempts = [0, 1, 2] as const;
 const hashEnd = /_[0-9a-f]{10}$/;
 

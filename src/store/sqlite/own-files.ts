@@ -18,7 +18,7 @@ import { fileFlaw } from '../../kernel/own-file.ts';
 import { OpenError } from './open-error.ts';
 import { messageOf } from './sqlite-code.ts';
 
-/** All that SQLite opens by itself: it follows links, waits for pipes, and believes what it reads. */
+/** All that SQLite opens by itself: it follows links, waits for pipes, and does not check what it reads. */
 export function assertOwnFiles(file: string): void {
   for (const one of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
     const found = lstat(one);

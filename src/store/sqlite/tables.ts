@@ -156,7 +156,7 @@ export class Tables {
     return false;
   }
 
-  /** Reads every row once, so that what is damaged is known before anything is believed to be absent. */
+  /** Reads every row once, so that what is damaged is known before anything counts as absent. */
   checkAll(): void {
     for (const table of Object.keys(columns) as Table[]) {
       for (const row of this.select(table).iterate()) this.isGood(table, row);

@@ -1,5 +1,5 @@
 // Reads SQLite's write-ahead log before SQLite does, and looks for damage: SQLite takes everything up to
-// the first frame whose checksum is wrong and ignores the rest without a word, so that committed changes
+// the first frame whose checksum is wrong and ignores the rest without an error, so that committed changes
 // would vanish silently. The format is that of https://www.sqlite.org/fileformat2.html#walformat.
 
 import { commitNumberIn } from './commit-number.ts';

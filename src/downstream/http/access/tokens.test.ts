@@ -30,9 +30,11 @@ function changed(kept: Records, by: Partial<Records>): Records {
 
 /** The local user's alone, unless those of a config are given. */
 async function openTokens(local: Records, clock: ManualClock, own?: Records) {
-  const opened = await open({ local, own, isOperator: (role) => role === 'operator' }, clock);
+  const errors: unknown[] = [];
+  const sources = { local, own, isOperator: (role: string | null) => role === 'operator' };
+  const opened = await open(sources, clock, (error) => void errors.push(error));
   const { secret, isKept = true } = (await opened.makeFirst()) ?? {};
-  return { ...opened, secret, isKept };
+  return { ...opened, secret, isKept, errors };
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -85,7 +87,11 @@ describe('the tokens', () => {
 
   it('are none until the first can be shown', async () => {
     const kept = tokenRecords();
-    const { principals, makeFirst } = await open({ local: kept, isOperator: () => false }, clock);
+    const { principals, makeFirst } = await open(
+      { local: kept, isOperator: () => false },
+      clock,
+      () => {},
+    );
     expect(principals).toEqual([localUser]);
     expect(await kept.entries()).toEqual([]);
     expect((await makeFirst())?.isKept).toBe(true);
@@ -350,6 +356,40 @@ describe('the tokens', () => {
       await clock.advanceAsync(5_000);
       expect(await kept.entries()).toMatchObject([{ value: { hash: sha256(secret) } }]);
       expect(clock.pending).toBe(0);
+    });
+
+    it('are tried to be kept again after an error that nobody expects, which is reported #durable', async () => {
+      const clock = manualClock();
+      const { kept, refused } = refusing();
+      const unexpected = new TypeError('a defect');
+      let attempts = 0;
+      const odd = changed(refused, {
+        putIfAbsent: (...put) => {
+          attempts += 1;
+          if (attempts === 2) return Promise.reject(unexpected);
+          return (attempts === 1 ? refused : kept).putIfAbsent(...put);
+        },
+      });
+      const { errors } = await openTokens(odd, clock);
+      await clock.advanceAsync(10_000);
+      expect([attempts, errors]).toEqual([3, [unexpected]]);
+      expect(await kept.entries()).toHaveLength(1);
+      expect(clock.pending).toBe(0);
+    });
+
+    it('are not tried to be kept after the store was closed', async () => {
+      const clock = manualClock();
+      const { refused } = refusing();
+      let attempts = 0;
+      const closed = changed(refused, {
+        putIfAbsent: () => {
+          attempts += 1;
+          return Promise.reject(new StoreError(attempts === 1 ? 'not_kept' : 'closed', 'no'));
+        },
+      });
+      const { errors } = await openTokens(closed, clock);
+      await clock.advanceAsync(10_000);
+      expect([attempts, errors, clock.pending]).toEqual([2, [], 0]);
     });
 
     it('never take the place of one that another process has kept meanwhile', async () => {

@@ -6,6 +6,7 @@
 
 import { backoffMs } from '../../../kernel/backoff.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import type { Caught } from '../../../kernel/contain.ts';
 import { localUser, type Principal } from '../../../policy/principal.ts';
 import type { Records } from '../../../store/contract/records.ts';
 import { StoreError } from '../../../store/store-error.ts';
@@ -68,16 +69,20 @@ export interface OpenedTokens {
 }
 
 /** Reads the stored tokens. */
-export async function openTokens(sources: TokenSources, clock: Clock): Promise<OpenedTokens> {
+export async function openTokens(
+  sources: TokenSources,
+  clock: Clock,
+  caught: Caught,
+): Promise<OpenedTokens> {
   const tokens = new TokenTable(sources, clock);
   const isWhole = await tokens.read();
   // Until everything has been read: what comes back is accepted from then on.
-  if (!isWhole) keepTrying(clock, () => tokens.read());
+  if (!isWhole) keepTrying({ clock, caught, isDone: () => tokens.read() });
   if (tokens.size > 0 || !isWhole) {
     const principals = isWhole ? tokens.principals : undefined;
     return { tokens, principals, makeFirst: async () => undefined };
   }
-  const makeFirst = () => firstToken(tokens, sources, clock);
+  const makeFirst = () => firstToken(tokens, sources, clock, caught);
   return { tokens, principals: [localUser], makeFirst };
 }
 
@@ -85,6 +90,7 @@ async function firstToken(
   tokens: TokenTable,
   sources: TokenSources,
   clock: Clock,
+  caught: Caught,
 ): Promise<FirstToken | undefined> {
   const about = { name: 'the local user', role: null, createdAt: clock.wallNow(), expiresAt: null };
   const { record, secret } = newToken(about, localTokenId);
@@ -100,7 +106,7 @@ async function firstToken(
   };
   if (kept === 'refused') {
     tokens.unkept = record;
-    keepTrying(clock, keepAgain);
+    keepTrying({ clock, caught, isDone: keepAgain });
   } else {
     await tokens.read();
   }
@@ -127,11 +133,24 @@ async function keep(records: Records, record: TokenRecord): Promise<'kept' | 'ta
 
 const pause = { firstMs: 1_000, longestMs: 60_000 };
 
-/** Later each time, until it is done. */
-function keepTrying(clock: Clock, isDone: () => Promise<boolean>, attempts = 0): void {
+interface Trying {
+  readonly clock: Clock;
+  readonly isDone: () => Promise<boolean>;
+  readonly caught: Caught;
+}
+
+/** Later each time, until it is done. An error that nobody expects is reported, and it is tried again, too. */
+function keepTrying(trying: Trying, attempts = 0): void {
+  const { clock, isDone, caught } = trying;
   const attempt = async () => {
-    if (!(await isDone())) keepTrying(clock, isDone, attempts + 1);
+    try {
+      if (await isDone()) return;
+    } catch (error) {
+      // The store was closed meanwhile: there is nothing more to be done.
+      if (error instanceof StoreError && error.reason === 'closed') return;
+      caught(error);
+    }
+    keepTrying(trying, attempts + 1);
   };
-  // A store that was closed meanwhile rejects: then there is nothing more to be done.
-  clock.after(backoffMs(pause, attempts), () => void attempt().catch(() => {}), true);
+  clock.after(backoffMs(pause, attempts), () => void attempt().catch(caught), true);
 }

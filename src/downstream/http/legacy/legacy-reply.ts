@@ -31,7 +31,7 @@ export class LegacyReply implements Reply {
   #isCut = false;
   #underway: Underway | undefined;
   #track: Track | undefined;
-  #patience: Disposable | undefined;
+  #firstSign: Disposable | undefined;
 
   constructor(parts: LegacyReplyParts) {
     this.#parts = parts;
@@ -44,8 +44,8 @@ export class LegacyReply implements Reply {
     const { edge, session, readsEvents } = this.#parts;
     if (this.#left === 0 || this.#track !== undefined || !readsEvents) return;
     const { primeMs, heartbeatMs } = edge.limits;
-    const patienceMs = session.isPrimed ? primeMs : heartbeatMs;
-    this.#patience = edge.deadlines.after(patienceMs, () => this.#stream());
+    const firstSignMs = session.isPrimed ? primeMs : heartbeatMs;
+    this.#firstSign = edge.deadlines.after(firstSignMs, () => this.#stream());
   }
 
   send(frame: Frame, kind?: string): void {
@@ -84,7 +84,7 @@ export class LegacyReply implements Reply {
 
   #sessionEnded(): void {
     this.#left = 0;
-    this.#patience?.[Symbol.dispose]();
+    this.#firstSign?.[Symbol.dispose]();
     const { res } = this.#parts;
     if (this.#track === undefined && !res.closed) refuseRpc(res, 404, sessionGone);
   }
@@ -92,7 +92,7 @@ export class LegacyReply implements Reply {
   /** The stream of this reply. A client that disconnected before it began cannot resume it. */
   #stream(): Track | undefined {
     if (this.#track !== undefined) return this.#track;
-    this.#patience?.[Symbol.dispose]();
+    this.#firstSign?.[Symbol.dispose]();
     const { session, res } = this.#parts;
     if (res.closed) return undefined;
     this.#track = session.postTrack(res);
@@ -104,7 +104,7 @@ export class LegacyReply implements Reply {
 
   #finish(): void {
     const { session, res, edge, isBatch } = this.#parts;
-    this.#patience?.[Symbol.dispose]();
+    this.#firstSign?.[Symbol.dispose]();
     if (this.#track !== undefined) {
       // On the stream of a batch there may be answers that the client still comes back for.
       return this.#isCut && !isBatch ? session.abandon(this.#track) : session.finish(this.#track);

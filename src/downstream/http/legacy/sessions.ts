@@ -4,7 +4,7 @@
 // to. One that an earlier process had is found in the store, if there is one (kept-sessions.ts).
 
 import { randomBytes } from 'node:crypto';
-import { ignored } from '../../../kernel/contain.ts';
+import { contain, ignored } from '../../../kernel/contain.ts';
 import { OwnerCounts, shareOf } from '../../../kernel/owner-counts.ts';
 import { RareLine } from '../../../kernel/rare-line.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
@@ -196,7 +196,10 @@ export class Sessions implements SessionTable {
     for (const asking of this.#asking) if (ids.has(asking.owner)) asking.isBarred = true;
     for (const session of [...this.#sessions.values()]) {
       if (!ids.has(ownerOf(session.principal).id)) continue;
-      session.endAccess();
+      contain(
+        () => session.endAccess(),
+        (error) => this.#edge.front.caught(error),
+      );
       this.drop(session);
     }
     if (this.#kept === undefined) return;

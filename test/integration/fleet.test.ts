@@ -1,6 +1,9 @@
 // A fleet of real processes on both brokers: what a worker sees, and what of its calls survives.
 
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import {
   ElicitRequestSchema,
   ToolListChangedNotificationSchema,
@@ -26,6 +29,13 @@ async function fleetOn(name: FleetBrokerName): Promise<{ fleet: Fleet; ledger: s
   const ledger = `${folder}/ledger`;
   return { fleet: await Fleet.start(name, config(ledger, `${folder}/state`)), ledger };
 }
+
+it('the example of a fleet shows who may do what #fleet', async () => {
+  const example = fileURLToPath(new URL('../../examples/fleet/run.mjs', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [example]);
+  expect(stdout).toContain('ann may use weather__forecast, weather__station\n');
+  expect(stdout).toMatch(/ann[^]*bank__deposit: not_found[^]*bob[^]*bank__deposit: deposited 10/);
+});
 
 describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (name) => {
   it('see what their role allows, and nothing else exists for them #broker-identity #fleet', async () => {

@@ -49,6 +49,11 @@ export const steps: readonly Step[] = [
     sizes: { proof: [], soak: ['--requests', '1000000', '--names', '20000'] },
   },
   {
+    name: 'fleet',
+    script: 'fleet',
+    sizes: { proof: [], soak: ['--kills', '500'] },
+  },
+  {
     name: 'load',
     script: 'load',
     sizes: {

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { asked, wholeNumber } from '../proof/asked.ts';
 import { conclude, type Figure } from '../proof/report.ts';
 import { inBrowser } from './browser.ts';
+import { bursts } from './bursts.ts';
 import { pages } from './pages.ts';
 import { starts } from './starts.ts';
 import { timing } from './timing.ts';
@@ -62,8 +63,14 @@ async function run(area: Area, { requests, names, seed }: Wish): Promise<Found> 
         findings: [...bare.findings, ...real.findings],
       };
     }
-    case 'timing':
-      return await timing({ names, seed, progress });
+    case 'timing': {
+      const single = await timing({ names, seed, progress });
+      const many = await bursts({ names, seed, progress });
+      return {
+        figures: [...single.figures, ...many.figures],
+        findings: [...single.findings, ...many.findings],
+      };
+    }
   }
 }
 

@@ -10,6 +10,9 @@ import { until } from '../support/until.ts';
 
 const program = fileURLToPath(new URL('server.mjs', import.meta.url));
 
+/** Everything of the two servers. */
+const both = ['', 'prompt:', 'resource:'].flatMap((kind) => [`${kind}seen/*`, `${kind}unseen/*`]);
+
 /** So many open and so many closed things of each kind. */
 export const things = 40;
 
@@ -19,6 +22,8 @@ export type Who = 'little' | 'all' | 'local';
 export interface WorldOptions {
   readonly auth: 'token' | 'none';
   readonly audit: 'on' | 'off';
+  /** So many more servers with a secret each, which nobody may use: nothing is asked of them. */
+  readonly secretive?: number;
 }
 
 export class World implements AsyncDisposable {
@@ -31,7 +36,7 @@ export class World implements AsyncDisposable {
     this.tokens = tokens;
   }
 
-  static async create({ auth, audit }: WorldOptions): Promise<World> {
+  static async create({ auth, audit, secretive = 0 }: WorldOptions): Promise<World> {
     const home = await GatewayHome.create();
     const server = (name: string) => ({
       command: process.execPath,
@@ -40,11 +45,19 @@ export class World implements AsyncDisposable {
     const little = ['seen/open_*', 'prompt:seen/open_*', 'resource:seen/note://seen/open_*'];
     const roles = {
       little: { allow: little },
-      all: { allow: ['*'], operator: true },
+      all: { allow: secretive === 0 ? ['*'] : both, operator: true },
       elsewhere: { allow: ['unseen/*'] },
     };
+    const others = Array.from({ length: secretive }, (_, at) => {
+      const headers = { Authorization: `Bearer secret-of-server-${at}-abcdefgh` };
+      return [`quiet${at}`, { url: 'http://127.0.0.1:9/mcp', headers }] as const;
+    });
     await home.configure({
-      mcpServers: { seen: server('seen'), unseen: server('unseen') },
+      mcpServers: {
+        seen: server('seen'),
+        unseen: server('unseen'),
+        ...Object.fromEntries(others),
+      },
       http: { auth },
       audit,
       ...(auth === 'token' ? { roles } : {}),

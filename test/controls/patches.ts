@@ -1794,8 +1794,8 @@ export const patches: readonly Patch[] = [
     promise: 'roles-deny',
     edits: [
       {
-        find: 'const isAllowed = readings.every((reading, at) =>',
-        replace: 'const isAllowed = readings.some((reading, at) =>',
+        find: 'const isAllowed = readings.texts.every((reading, at) =>',
+        replace: 'const isAllowed = readings.texts.some((reading, at) =>',
       },
     ],
   },

@@ -328,8 +328,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'chaos',
     promise: 'own-roots',
     rules: ['foreignRoots'],
-    // What stands in its place stands behind it anyway.
-    edits: [{ find: 'caller.client.key} ', replace: 'era} ' }],
+    edits: [{ find: 'caller.client.key, era', replace: 'era, era' }],
   },
   {
     id: 'joined-for-all',
@@ -549,7 +548,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/view/view.test.ts'],
     promise: 'guard',
-    edits: [{ find: 'access.scopeOf(principal), whose', replace: 'whose' }],
+    edits: [{ find: 'era, scope, ...whose', replace: 'era, ...whose' }],
   },
   {
     id: 'classless-view',
@@ -558,7 +557,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/classes.test.ts'],
     promise: 'classes',
-    edits: [{ find: ` \${classOf(client.capabilities).key}\``, replace: '`' }],
+    edits: [{ find: ', classOf(client.capabilities).key];', replace: '];' }],
   },
   {
     id: 'open-greeting',
@@ -679,7 +678,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/http/access/tokens.test.ts'],
     promise: 'durable',
-    edits: [{ find: `keepTrying(clock, keepAgain);`, replace: '' }],
+    edits: [{ find: 'keepTrying({ clock, caught, isDone: keepAgain });', replace: '' }],
   },
   {
     id: 'cut-off-at-removal',
@@ -699,7 +698,7 @@ export const patches: readonly Patch[] = [
     promise: 'live-config',
     edits: [
       { find: 'this.#uris.reorder(servers);', replace: '' },
-      { find: 'this.#uris.reorder(this.#sight.servers().map(({ name }) => name));', replace: '' },
+      { find: 'this.#uris.reorder([...seen.keys()]);', replace: '' },
     ],
   },
   {
@@ -1881,7 +1880,7 @@ export const patches: readonly Patch[] = [
     rules: ['roles-deny', 'hidden-has-no-influence'],
     edits: [
       {
-        find: `return path === '' ? scope : \`\${scope} \${path}\`;`,
+        find: `return path === '' ? scope : JSON.stringify([scope, cut?.kind, cut?.name]);`,
         replace: 'void scope; return path;',
       },
     ],
@@ -2013,10 +2012,8 @@ export const patches: readonly Patch[] = [
     promise: 'guard',
     edits: [
       {
-        find: `access.isAllowed(incoming.principal, {
-          action: 'task',`,
-        replace: `[access].length > 0 && Boolean({
-          action: 'task',`,
+        find: 'return gateway.host.access.isAllowed(incoming.principal, request);',
+        replace: 'return [request].length > 0;',
       },
     ],
   },
@@ -2400,9 +2397,10 @@ export const patches: readonly Patch[] = [
     promise: 'revoked',
     rules: ['afterRevocation'],
     edits: [
-      { find: 'this.#sessions.endAccess(ids);', replace: '' },
-      { find: 'this.#old.endAccess(ids);', replace: '' },
-      { find: 'this.#edge.front.accessEnded(ids);', replace: '' },
+      {
+        find: '[this.#sessions, this.#old, { endAccess: front.accessEnded.bind(front) }]',
+        replace: '[]',
+      },
       { find: 'this.#door.endAccess(ids);', replace: '' },
     ],
   },

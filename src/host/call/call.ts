@@ -29,7 +29,6 @@ import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
 import {
   assertPaid,
-  chargeCall,
   chargedOnce,
   countBytes,
   countedError,
@@ -67,7 +66,9 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
       decideAgain(parts, call);
       server = usableServer(parts, call);
     }
-    chargeCall(parts, call);
+    parts.budgets.charge();
+    call.account?.count();
+    call.isCharged = true;
     const answer = await (isKeyed
       ? onceByKey(parts, server, call, call.key)
       : cachedOrCarried(parts, server, call));

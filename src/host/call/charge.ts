@@ -46,13 +46,6 @@ export async function waitedFor({ request }: Call, wait: Promise<unknown>): Prom
   }
 }
 
-/** Charges the call to its scope and, unless its key has to be claimed first, to its role. */
-export function chargeCall({ budgets }: BudgetParts, call: Call): void {
-  budgets.charge();
-  call.account?.count();
-  call.isCharged = true;
-}
-
 /** A call that was denied while it waited, and never sent, is not charged; nor for the answer that it did not get. */
 export function giveBackDenied({ budgets }: BudgetParts, call: Call, fault: Fault): void {
   if (!call.isCharged || fault.code !== 'denied' || fault.dispatched !== 'no') return;

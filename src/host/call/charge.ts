@@ -51,7 +51,7 @@ export function giveBackDenied({ budgets }: BudgetParts, call: Call, fault: Faul
   if (!call.isCharged || fault.code !== 'denied' || fault.dispatched !== 'no') return;
   budgets.giveBack(call.chargedBytes);
   // With a key its role was charged by `chargedOnce`, which gives that back itself.
-  if (call.request.idempotencyKey === undefined) call.account?.giveBack(call.chargedBytes);
+  if (call.key === undefined) call.account?.giveBack(call.chargedBytes);
 }
 
 /**

@@ -13,7 +13,7 @@ import type { CallRequest } from './call-parts.ts';
 import type { Operation } from './operation.ts';
 
 /** A call that nobody begins with for so long is not wanted any more. */
-const keptMs = 60_000;
+const unbegunMs = 60_000;
 
 /** A legacy tool that can be called only as a task is called as one, whoever calls it (see task-wait). */
 export function requestParams(
@@ -54,7 +54,7 @@ export function requestOptions(
   if (connection.keepsRequests) {
     const own = {
       progress: deadline,
-      remainingMs: Math.min(deadline.limitMs, keptMs),
+      remainingMs: Math.min(deadline.limitMs, unbegunMs),
       capabilities,
     };
     const keyed = typeof key === 'string' ? { callKey: key } : {};

@@ -201,7 +201,7 @@ describe('a session that is not begun again', () => {
     });
     expect([refused.status, refused.headers['mcp-session-id']]).toEqual([400, undefined]);
     expect(refused.json.error.message).toMatch(
-      /parameters of initialize have \d+ bytes, and at most 16384/,
+      /parameters of initialize have \d+ bytes, and at most 65536/,
     );
     const { id } = await client.session();
     const subscribing = legacy(2, 'resources/subscribe', { uri: `note:///${clientInfo.name}` });

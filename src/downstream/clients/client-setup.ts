@@ -25,7 +25,7 @@ export interface SetupRequest {
 /** As many resources as a session may watch. */
 const maxSubscriptions = 1_000;
 /** Of the parameters of one request, and of all subscriptions together: what is larger is not stored. */
-const maxRequestBytes = 16_384;
+const maxRequestBytes = 65_536;
 const maxSubscriptionBytes = 262_144;
 
 export class ClientSetup {

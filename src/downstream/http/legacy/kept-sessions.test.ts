@@ -92,12 +92,12 @@ describe('a stored session', () => {
           JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } }),
         ),
       );
-    const long = 'n'.repeat(16_384 - '{"uri":""}'.length);
+    const long = 'n'.repeat(65_536 - '{"uri":""}'.length);
     expect(new ClientSetup().refusal(subscribing(long))).toBeUndefined();
-    expect(new ClientSetup().refusal(subscribing(`${long}n`))).toContain('16385 bytes');
+    expect(new ClientSetup().refusal(subscribing(`${long}n`))).toContain('65537 bytes');
     // Every character of them takes two in JSON.
     const setup = new ClientSetup();
-    const first = { protocolVersion: '2025-11-25', x: '"'.repeat(8_000) };
+    const first = { protocolVersion: '2025-11-25', x: '"'.repeat(32_000) };
     const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: first };
     setup.note(scanMessage(Buffer.from(JSON.stringify(initialize))));
     const uris = Array.from({ length: 1_000 }, (_, at) => `${at}${'"'.repeat(120)}`);
@@ -105,7 +105,7 @@ describe('a stored session', () => {
       expect(setup.refusal(subscribing(uri))).toBeUndefined();
       setup.note(subscribing(uri));
     }
-    expect(setup.refusal(subscribing('n'.repeat(16_000)))).toContain('262144 bytes together');
+    expect(setup.refusal(subscribing('n'.repeat(65_000)))).toContain('262144 bytes together');
     expect(setup.refusal(subscribing(uris[0] ?? ''))).toBeUndefined();
     await kept.keep('a', ann, setup);
     const found = await kept.find('a', ann);

@@ -4,6 +4,7 @@ export type { CacheStats } from './cache/cache.ts';
 export type { SearchHit, SearchOutcome } from './catalog/search.ts';
 export type { JsonObject } from './catalog/tool.ts';
 export type {
+  BrokerInput,
   BudgetInput,
   CacheInput,
   CircuitInput,

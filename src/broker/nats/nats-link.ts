@@ -97,6 +97,8 @@ class NatsLink implements Link {
   readonly #presence: Presence;
   readonly #mailboxes: Mailboxes;
   /** Two for each kind that is received. */
+  /** What is being put aside; at most as many as are handed out at once. */
+  readonly #asides = new Set<Promise<void>>();
   readonly #queues: KeptQueue[] = [];
   readonly self: Sender;
   readonly maxBodyBytes: number;
@@ -183,6 +185,7 @@ class NatsLink implements Link {
   }
 
   async close(): Promise<void> {
+    await within(this.#options.clock, farewellMs, Promise.all(this.#asides));
     this.#wire.finish(new BrokerError('closed', 'the link was closed'));
     await this.ended;
     await this.#closing;
@@ -307,13 +310,15 @@ class NatsLink implements Link {
     const headers = this.#wire.client.headers();
     headers.set('Hf-Subject', subject);
     headers.set('Hf-Why', encodeURIComponent(why.slice(0, 1_000)));
-    this.#wire
+    const written: Promise<void> = this.#wire
       .ask(ownSubject(mailbox, `aside.${kind}`), body, { headers })
       .then(() => queue.ack(ack))
       // It comes again.
       .catch((error: unknown) => {
         if (!(error instanceof BrokerError)) caught(error);
-      });
+      })
+      .finally(() => this.#asides.delete(written));
+    this.#asides.add(written);
   }
 
   /** What we hold goes to others at once, and nothing of ours is left in the way of the next. */

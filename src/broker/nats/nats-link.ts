@@ -97,9 +97,9 @@ class NatsLink implements Link {
   readonly #presence: Presence;
   readonly #mailboxes: Mailboxes;
   /** Two for each kind that is received. */
+  readonly #queues: KeptQueue[] = [];
   /** What is being put aside; at most as many as are handed out at once. */
   readonly #asides = new Set<Promise<void>>();
-  readonly #queues: KeptQueue[] = [];
   readonly self: Sender;
   readonly maxBodyBytes: number;
   readonly ended: Promise<BrokerError>;

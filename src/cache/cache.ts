@@ -103,6 +103,12 @@ export class ResponseCache {
     return entry.bytes;
   }
 
+  /** The public entry, with what is left of its time; it counts neither as a hit nor as a miss. */
+  publicEntry(key: CacheKey): { readonly bytes: Buffer; readonly ttlMs: number } | undefined {
+    const entry = this.#fresh(key.shared);
+    return entry && { bytes: entry.bytes, ttlMs: entry.expiresAt - this.#clock.now() };
+  }
+
   mark(): CacheMark {
     return this.#mark;
   }

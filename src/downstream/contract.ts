@@ -107,6 +107,8 @@ export interface GatewayForTransports {
    * (`Mcp-Param-*`); undefined if it is not known.
    */
   inputSchemaOf(tool: string, principal: Principal): unknown;
+  /** The replica that has what this modern request continues, where there are several; undefined: none, or this one. */
+  holderOf?(message: Message, principal: Principal): string | undefined;
   /** The principal behind a path that takes rights away; undefined if nothing is left of them. */
   narrowed(principal: Principal, cut: Cut): Principal | undefined;
   /**

@@ -42,6 +42,7 @@ import { tooManyUnderWay } from './refusals.ts';
 import { Parking } from './relay/parking.ts';
 import { Relay } from './relay/relay.ts';
 import { Seal } from './relay/seal.ts';
+import { holderOf, keyFor, type Replica } from './replica.ts';
 import type { Listening } from './subscriptions/listen.ts';
 import { mayWatch } from './subscriptions/watching.ts';
 import { TaskHandles } from './tasks/task-handles.ts';
@@ -65,6 +66,8 @@ export interface GatewayParts {
   readonly clock: Clock;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
+  /** Which replica it is, where there are several. */
+  readonly replica?: Replica | undefined;
 }
 
 export class Gateway implements GatewayForTransports, AsyncDisposable {
@@ -76,7 +79,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   /** What is answered here, without a server. */
   readonly ownAnswers: OwnAnswers;
   readonly handles: TaskHandles;
-  readonly seal = new Seal();
+  readonly seal: Seal;
   readonly clock: Clock;
   readonly #hearing: Hearing;
   readonly #parking: Parking;
@@ -94,15 +97,16 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   #nextRequest = 1;
   isAccepting = true;
 
-  constructor({ host, clock, identity, settings }: GatewayParts) {
+  constructor({ host, clock, identity, settings, replica }: GatewayParts) {
     this.host = host;
     this.identity = identity;
     // A copy that is kept up to date: its readers see what applies now.
     this.settings = { ...settings };
     this.clock = clock;
+    this.seal = new Seal(replica && keyFor(replica, 'states'));
     const { seal } = this;
     this.#hearing = new Hearing(host);
-    this.#parking = new Parking(clock, seal, (error) => this.caught(error));
+    this.#parking = new Parking(clock, seal, (error) => this.caught(error), replica?.id);
     this.#clients = new ModernClients({
       clock,
       parking: this.#parking,
@@ -113,8 +117,10 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       },
     });
     this.ownAnswers = new OwnAnswers(host, clock, (error) => this.caught(error));
-    this.handles = new TaskHandles(seal);
-    this.view = new View(host, clock, this.settings);
+    const isChild = (server: string) => host.find(server).config.type === 'stdio';
+    this.handles = new TaskHandles(seal, (server) => (isChild(server) ? replica?.id : undefined));
+    const cursorKey = replica && keyFor(replica, 'cursors');
+    this.view = new View(host, clock, this.settings, cursorKey);
     host.setExplanation((server) => conflictLine(this.view.nameConflicts(server)));
     this.relay = new Relay({
       host,
@@ -267,6 +273,10 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     const route = this.view.of(principal).tools.route(tool, principal);
     if (!route || route.name === null) return undefined;
     return this.host.find(route.server).offerings.lastKnown(route.name)?.inputSchema;
+  }
+
+  holderOf(message: Message, principal: Principal): string | undefined {
+    return holderOf(this, message, principal);
   }
 
   narrowed(principal: Principal, cut: Cut): Principal | undefined {

@@ -22,6 +22,10 @@ export interface HostParts {
   readonly keyed?: KeyedStore;
   /** Where it is kept what was spent of the budgets of roles; absent: in memory. */
   readonly spent?: Records;
+  /** Other replicas count there, too. */
+  readonly isSpentShared?: boolean;
+  /** Where public results are, which other replicas have fetched; absent: there are no others. */
+  readonly sharedResults?: (() => Promise<Records>) | undefined;
   /** Where calls are written down; absent: nowhere. */
   readonly audit?: HostAudit;
   readonly identity: Identity;

@@ -5,6 +5,7 @@
 
 import { ResponseCache } from '../cache/cache.ts';
 import { Flights } from '../cache/coalesce.ts';
+import { SharedResults } from '../cache/shared-results.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
 import { Fault } from '../kernel/fault.ts';
@@ -48,6 +49,7 @@ export class PipelineParts implements CallParts {
   readonly roleBudgets: RoleBudgets;
   readonly cache: ResponseCache;
   readonly flights = new Flights<Buffer>();
+  readonly sharedResults: SharedResults | undefined;
   readonly keys: IdempotencyKeys;
   readonly observers: CallObservers;
   readonly audit: CallAudit | null;
@@ -82,9 +84,13 @@ export class PipelineParts implements CallParts {
     this.roleBudgets = new RoleBudgets({
       clock: this.clock,
       records: given.spent,
+      isShared: given.isSpentShared,
       caught: (error) => this.defects.caught('the budget of a role', error),
     });
     this.cache = new ResponseCache(this.clock, config.cache);
+    const { sharedResults: records } = given;
+    const caught = (error: unknown) => void this.defects.caught('the shared results', error);
+    this.sharedResults = records && new SharedResults({ clock: this.clock, records, caught });
     const keyed = given.keyed ?? new KeyedMemory(this.clock);
     // A store that refuses reports that itself.
     this.keys = new IdempotencyKeys(keyed, () => {});

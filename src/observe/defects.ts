@@ -28,7 +28,9 @@ export type Handled =
   | 'the audit log'
   | 'the kept catalogue'
   | 'a changed config'
-  | 'the budget of a role';
+  | 'the budget of a role'
+  | 'the shared results'
+  | 'another replica';
 
 const mostChars = 500;
 const shownFrames = 3;

@@ -1,7 +1,9 @@
 // Idempotency keys in a durable store, so that they survive a kill of the process. A key and its answer
 // are separate records: the key says whose it is and what it was used for, the answer holds the payload
 // and is encrypted (or kept in memory, if there is no place for the encryption's own key). A key without
-// its answer is a call whose outcome is unknown: it does not run again. keyed-index.ts bounds both.
+// its answer is a call whose outcome is unknown: it does not run again. keyed-index.ts bounds both. Where several
+// replicas share the store, a key without its answer says which of them has the call: while that one runs, the others
+// wait for its answer.
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
@@ -11,12 +13,21 @@ import type { KeyedOutcome, KeyedRecord, KeyedStore } from './idempotency.ts';
 import { KeyedIndex, type KeyedLimits } from './keyed-index.ts';
 import { answerBytes } from './keyed-memory.ts';
 
+/** The replicas that share the keys. */
+export interface KeyHolders {
+  /** This one. */
+  readonly id: string;
+  /** Rejects if that cannot be said. */
+  isAlive(replica: string): Promise<boolean>;
+}
+
 export interface KeyedRecordsParts {
   readonly clock: Clock;
   readonly keys: Records;
   /** Opened with the first key that is used. */
   readonly answers: () => Promise<Records>;
   readonly limits?: KeyedLimits;
+  readonly replicas?: KeyHolders | undefined;
 }
 
 /** A key, as it is stored. */
@@ -27,11 +38,14 @@ interface StoredKey {
   readonly bytes: number;
   /** Wall time. */
   readonly expiresAt: number;
+  /** The replica that has the call, while it runs. */
+  readonly at?: string;
 }
 
 export function isStoredKey(value: unknown): value is StoredKey {
-  const { owner, fingerprint, state, bytes, expiresAt } = (value ?? {}) as Partial<StoredKey>;
+  const { owner, fingerprint, state, bytes, expiresAt, at } = (value ?? {}) as Partial<StoredKey>;
   return (
+    (at === undefined || typeof at === 'string') &&
     typeof owner === 'string' &&
     typeof fingerprint === 'string' &&
     (state === 'begun' || state === 'answered' || state === 'dropped') &&
@@ -42,6 +56,10 @@ export function isStoredKey(value: unknown): value is StoredKey {
 
 /** Results are JSON text in UTF-8, so that a text holds them to the byte. */
 type StoredAnswer = { readonly text: string } | { readonly fault: FaultRecord };
+
+/** How often another replica's call is looked at, and that replica itself. */
+const lookMs = 100;
+const looksBetweenSigns = 20;
 
 /** In one commit. */
 const dropsAtOnce = 256;
@@ -66,16 +84,43 @@ export class KeyedRecords implements KeyedStore {
     }
     try {
       const put = await keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
-      return put.isPut ? undefined : await this.#found(slot, put.entry);
+      if (put.isPut) return undefined;
+      const entry = await this.#settled(slot, put.entry, record.fingerprint);
+      if (entry !== undefined) return await this.#found(slot, entry);
     } catch (error) {
       // It is not known to be there; if it is, it is found by the next claim.
       if (isNew) index.forget(slot);
       throw error;
     }
+    // The other replica has not run it: the key is free again.
+    if (isNew) index.forget(slot);
+    return await this.claim(slot, record, ttlMs);
+  }
+
+  /** The key when the call of another replica has ended, or that replica has; undefined: the key is free again. */
+  async #settled(
+    slot: string,
+    found: RecordEntry | undefined,
+    fingerprint: string,
+  ): Promise<RecordEntry | undefined> {
+    const { keys, clock, replicas } = this.#parts;
+    let entry = found;
+    for (let look = 1; entry !== undefined && replicas !== undefined; look += 1) {
+      const { value } = entry;
+      if (!isStoredKey(value) || value.state !== 'begun' || value.fingerprint !== fingerprint)
+        break;
+      if (value.at === undefined || value.at === replicas.id) break;
+      const isSign = look % looksBetweenSigns === 1;
+      // It may have ended between the two questions.
+      if (isSign && !(await replicas.isAlive(value.at))) return await keys.get(slot);
+      await new Promise<void>((resolve) => void clock.after(lookMs, resolve));
+      entry = await keys.get(slot);
+    }
+    return entry;
   }
 
   async put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void> {
-    const { keys, clock } = this.#parts;
+    const { keys, clock, replicas } = this.#parts;
     const index = await this.#index();
     const answers = await this.#parts.answers();
     const { outcome } = record;
@@ -84,6 +129,8 @@ export class KeyedRecords implements KeyedStore {
     index.wrote(slot, record.owner, answerBytes(record), clock.wallNow() + ttlMs);
     // Asked for in the same turn, they are committed together.
     const kept = answer && answers.put(slot, answer, { ttlMs });
+    // Other replicas look for the answer as soon as the key says that there is one.
+    if (replicas !== undefined) await kept;
     await Promise.all([kept, keys.put(slot, this.#stored(record, state, ttlMs), { ttlMs })]);
     await this.#drop(index.dropAnswers());
   }
@@ -114,8 +161,10 @@ export class KeyedRecords implements KeyedStore {
 
   #stored(record: KeyedRecord, state: StoredKey['state'], ttlMs: number): StoredKey {
     const { owner, fingerprint } = record;
-    const expiresAt = this.#parts.clock.wallNow() + ttlMs;
-    return { owner, fingerprint, state, bytes: answerBytes(record), expiresAt };
+    const { clock, replicas } = this.#parts;
+    const expiresAt = clock.wallNow() + ttlMs;
+    const at = state === 'begun' && replicas !== undefined ? { at: replicas.id } : {};
+    return { owner, fingerprint, state, bytes: answerBytes(record), expiresAt, ...at };
   }
 
   /** What an earlier call with this key has left. */

@@ -32,6 +32,8 @@ export type BreakerEvent =
   | { readonly kind: 'failed'; readonly pass: number; readonly at: number }
   /** The call ended without information about the server, e.g. its caller cancelled. */
   | { readonly kind: 'withdrawn'; readonly pass: number }
+  /** Another host that uses the same server says how that one fails; `at` is only needed where it opens. */
+  | { readonly kind: 'told'; readonly circuit: 'open' | 'closed'; readonly at: number }
   | { readonly kind: 'reset' };
 
 export type BreakerEffect =
@@ -58,6 +60,8 @@ export function breakerStep(state: BreakerState, event: BreakerEvent, policy: Br
       return failed(state, event.pass, event.at, policy);
     case 'withdrawn':
       return withdrawn(state, event.pass);
+    case 'told':
+      return told(state, event.circuit, event.at, policy);
     case 'reset':
       return [
         { kind: 'closed', epoch: state.epoch + 1, failures: 0 },
@@ -111,6 +115,29 @@ function failed(state: BreakerState, pass: number, at: number, policy: BreakerPo
     { kind: 'open', epoch: state.epoch + 1, failures, until: at + policy.resetMs },
     [{ kind: 'announce', circuit: 'open' }],
   ];
+}
+
+/** A probe that runs here is asked for its own opinion, and an open breaker stays open no longer for what is told. */
+function told(
+  state: BreakerState,
+  circuit: 'open' | 'closed',
+  at: number,
+  { threshold, resetMs }: BreakerPolicy,
+): Step {
+  if (circuit === 'open' && state.kind === 'closed') {
+    const failures = Math.max(state.failures, threshold);
+    return [
+      { kind: 'open', epoch: state.epoch + 1, failures, until: at + resetMs },
+      [{ kind: 'announce', circuit: 'open' }],
+    ];
+  }
+  if (circuit === 'closed' && state.kind === 'open') {
+    return [
+      { kind: 'closed', epoch: state.epoch + 1, failures: 0 },
+      [{ kind: 'announce', circuit: 'closed' }],
+    ];
+  }
+  return [state, []];
 }
 
 function withdrawn(state: BreakerState, pass: number): Step {

@@ -72,6 +72,11 @@ export class Breaker {
     if (this.#state.kind !== 'closed') this.#dispatch({ kind: 'withdrawn', pass });
   }
 
+  /** What another host that uses the same server has learnt about it. */
+  told(circuit: 'open' | 'closed'): void {
+    this.#dispatch({ kind: 'told', circuit, at: this.#clock.now() });
+  }
+
   reset(): void {
     this.#dispatch({ kind: 'reset' });
   }

@@ -103,6 +103,8 @@ export class FrontDoor {
       refuseHttp(res, 400, `Bad Request: the header ${repeated} is given twice`);
       return true;
     }
+    // Who has passed it on has checked that.
+    if (edge.isFromPeer?.(req.socket)) return false;
     const problem =
       hosts.hostProblem(host, req.socket.localAddress) ??
       hosts.originProblem(origin, host) ??

@@ -4,6 +4,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
@@ -34,6 +35,8 @@ import { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { Sessions } from './legacy/sessions.ts';
 import { OldTransport } from './legacy/sse-2024.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
+import { PassingOn } from './replicas/passing-on.ts';
+import type { Peers } from './replicas/peers.ts';
 import { RouteTable } from './route-table.ts';
 import { httpRoutes } from './routes.ts';
 
@@ -64,6 +67,8 @@ export interface HttpOptions {
   readonly sessions?: Records | undefined;
   /** Everybody who has access, if that is known: stored sessions of others are forgotten. */
   readonly principals?: readonly Principal[] | undefined;
+  /** The other replicas, where there may be some. */
+  readonly peers?: Peers | undefined;
   /** What /readyz says while the listener is open. */
   readonly isReady?: () => boolean;
 }
@@ -74,6 +79,8 @@ export interface HttpFront {
   /** The address of MCP, for a client on this machine. */
   readonly url: string;
   readonly address: ListenAddress;
+  /** A connection that another replica has opened, to pass requests on. */
+  accept(connection: Duplex): void;
   /**
    * The gateway is shutting down: connections are not kept for a next request, and streams without
    * an end are ended.
@@ -120,6 +127,8 @@ class HttpListener implements HttpFront {
   readonly #mcp: McpEndpoint;
   readonly #sessions: Sessions;
   readonly #old: OldTransport;
+  /** Connections that other replicas have opened. */
+  readonly #fromPeers = new WeakSet<object>();
   /** Connections beyond the limit, each until it has been answered. */
   readonly #beyond = new Set<Socket>();
   readonly #full: RareLine;
@@ -137,17 +146,23 @@ class HttpListener implements HttpFront {
     if (authenticator === undefined) throw new TypeError('no authenticator was given');
     const { outgoing = new OutgoingBudget(clock, report) } = options;
     const deadlines = new Deadlines(clock);
-    this.#edge = { front, limits, clock, report, inform, deadlines, outgoing };
+    const { peers } = options;
+    const isFromPeer = (connection: object) => this.#fromPeers.has(connection);
+    const isEnding = () => this.#isDraining;
+    const shared = peers && { peers, isFromPeer, isEnding };
+    this.#edge = { front, limits, clock, report, inform, deadlines, outgoing, ...shared };
     this.#full = new RareLine(clock, report);
     const { sessions: records } = options;
     const caught = (error: unknown) => front.caught(error);
     const idleMs = limits.sessionIdleMs;
-    const kept = records && new KeptSessions({ records, clock, idleMs, caught });
+    const replica = peers?.id;
+    const kept = records && new KeptSessions({ records, clock, idleMs, caught, replica });
     this.#sessions = new Sessions(this.#edge, kept);
     if (kept && options.principals) kept.forgetAllBut(options.principals).catch(caught);
-    this.#old = new OldTransport(this.#edge, this.#sessions);
-    const legacy = new LegacyEndpoint(this.#edge, this.#sessions);
-    this.#mcp = new McpEndpoint(this.#edge, legacy);
+    const passing = new PassingOn(this.#edge, this.#sessions);
+    this.#old = new OldTransport(this.#edge, this.#sessions, passing);
+    const legacy = new LegacyEndpoint(this.#edge, this.#sessions, passing);
+    this.#mcp = new McpEndpoint(this.#edge, legacy, passing);
     const isReady = () => options.isReady?.() ?? true;
     const narrowed = (principal: Principal, cut: Cut) => front.narrowed(principal, cut);
     const places = { mcp: this.#mcp, legacy, old: this.#old, identity, isReady, limits, narrowed };
@@ -184,6 +199,12 @@ class HttpListener implements HttpFront {
         resolve();
       });
     });
+  }
+
+  accept(connection: Duplex): void {
+    if (this.#ending !== undefined) return void connection.destroy();
+    this.#fromPeers.add(connection);
+    this.#server.emit('connection', connection);
   }
 
   drain(): void {

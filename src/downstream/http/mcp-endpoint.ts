@@ -6,6 +6,7 @@ import { scanBatch } from '../../wire/batch.ts';
 import { textOf } from '../../wire/decode.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
+import { internalError } from '../refusals.ts';
 import { accept, refuseRpc, refuseWire } from './answers.ts';
 import { eraOf } from './headers/era-of.ts';
 import { readsEvents } from './headers/media-types.ts';
@@ -14,6 +15,7 @@ import type { Edge } from './http-context.ts';
 import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { ModernReply } from './modern-reply.ts';
 import { unlessRefused } from './refused-json.ts';
+import type { PassingOn } from './replicas/passing-on.ts';
 import type { RequestContext } from './route-table.ts';
 
 /** A subscription has no end of its own; it is ended at shutdown. */
@@ -22,12 +24,14 @@ const endless = 'subscriptions/listen';
 export class McpEndpoint {
   readonly #edge: Edge;
   readonly #legacy: LegacyEndpoint;
+  readonly #passing: PassingOn;
   /** Streams that listen, until they are closed; a client may have only so many. */
   readonly #endless = new Set<ModernReply>();
 
-  constructor(edge: Edge, legacy: LegacyEndpoint) {
+  constructor(edge: Edge, legacy: LegacyEndpoint, passing: PassingOn) {
     this.#edge = edge;
     this.#legacy = legacy;
+    this.#passing = passing;
   }
 
   post(context: RequestContext): void {
@@ -58,7 +62,7 @@ export class McpEndpoint {
   }
 
   #modern(message: Message, context: RequestContext): void {
-    const { req, res, principal } = context;
+    const { res, principal } = context;
     const { front } = this.#edge;
     const from = { principal, client: principal.id };
     if (message.kind === 'notification') {
@@ -66,6 +70,35 @@ export class McpEndpoint {
       if (message.method !== 'notifications/cancelled') front.notified(message, from);
       return accept(res);
     }
+    const holder = this.#edge.peers && front.holderOf?.(message, principal);
+    if (holder !== undefined && this.#passing.mayPassOn(holder, context)) {
+      return this.#passOn(message, context, () =>
+        this.#passing.toHolder(holder, context, message, true),
+      );
+    }
+    if (this.#passing.handsOver(context)) {
+      return this.#passOn(message, context, () => this.#passing.toAnother(context, message, true));
+    }
+    this.#here(message, context);
+  }
+
+  /** To another replica, or on with it here if that one is gone. */
+  #passOn(message: Message, context: RequestContext, pass: () => Promise<boolean>): void {
+    pass()
+      .then((isPassedOn) => {
+        if (!isPassedOn && !context.res.closed) this.#here(message, context);
+      })
+      .catch((error: unknown) => {
+        this.#edge.front.caught(error);
+        if (context.res.headersSent) context.res.destroy();
+        else refuseRpc(context.res, 500, internalError, message.id);
+      });
+  }
+
+  #here(message: Message, context: RequestContext): void {
+    const { req, res, principal } = context;
+    const { front } = this.#edge;
+    const from = { principal, client: principal.id };
     if (message.method === 'tools/call' && !this.#doArgumentsAgree(message, context)) return;
     const reply = new ModernReply(res, this.#edge, readsEvents(req.headers.accept));
     if (message.method === endless) {

@@ -49,9 +49,13 @@ export interface ParkedState {
   readonly parked: string;
   readonly round: number;
   readonly principal: string;
+  /** The replica that has the call, where there are several. */
+  readonly at?: string | undefined;
 }
 
 export interface ParkedCallEdges {
+  /** This replica, where there are several. */
+  readonly replica?: string | undefined;
   readonly clock: Clock;
   readonly seal: Seal;
   /** Called with an unexpected error. */
@@ -67,6 +71,7 @@ export class ParkedCall {
   readonly caller: Incoming;
   readonly #clock: Clock;
   readonly #seal: Seal;
+  readonly #replica: string | undefined;
   readonly #caught: (error: unknown) => void;
   readonly #forget: () => void;
   /** At most `maxRounds`, until the call is forgotten. */
@@ -86,6 +91,7 @@ export class ParkedCall {
     this.#current = caller;
     this.#clock = edges.clock;
     this.#seal = edges.seal;
+    this.#replica = edges.replica;
     this.#caught = edges.caught;
     this.#forget = forget;
     this.fingerprint = requestFingerprint(caller);
@@ -144,7 +150,8 @@ export class ParkedCall {
         `${JSON.stringify(key)}:{"method":${JSON.stringify(method)},"params":${params.toString('utf8')}}`,
     );
     const principal = this.caller.principal.id;
-    const state = this.#seal.close({ parked: this.id, round, principal } satisfies ParkedState);
+    const at = this.#replica;
+    const state = this.#seal.close({ parked: this.id, round, principal, at } satisfies ParkedState);
     const result =
       `{"resultType":"input_required","inputRequests":{${requests.join(',')}},` +
       `"requestState":${JSON.stringify(state)}}`;

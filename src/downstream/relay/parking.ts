@@ -18,6 +18,7 @@ export const maxKept = 256;
 export class Parking {
   readonly #clock: Clock;
   readonly #seal: Seal;
+  readonly #replica: string | undefined;
   readonly #caught: (error: unknown) => void;
   /**
    * Calls that are under way, each in its server's place or one of a bounded number that its client
@@ -27,10 +28,11 @@ export class Parking {
   /** The same by the request that began them; each ends with its request. */
   readonly #byCaller = new WeakMap<object, ParkedCall>();
 
-  /** `caught` receives an unexpected error. */
-  constructor(clock: Clock, seal: Seal, caught: (error: unknown) => void) {
+  /** `caught` receives an unexpected error; `replica` is this one, where there are several. */
+  constructor(clock: Clock, seal: Seal, caught: (error: unknown) => void, replica?: string) {
     this.#clock = clock;
     this.#seal = seal;
+    this.#replica = replica;
     this.#caught = caught;
   }
 
@@ -43,7 +45,8 @@ export class Parking {
   ask(caller: Incoming, question: Question): Promise<ClientAnswer> {
     let call = this.#byCaller.get(caller);
     if (!call) {
-      const edges = { clock: this.#clock, seal: this.#seal, caught: this.#caught };
+      const [clock, seal, replica, caught] = [this.#clock, this.#seal, this.#replica, this.#caught];
+      const edges = { clock, seal, replica, caught };
       call = new ParkedCall(caller, edges, () => this.#byId.delete(call?.id ?? ''));
       this.#byCaller.set(caller, call);
       if (!call.hasBeenGivenUp) this.#byId.set(call.id, call);
@@ -116,6 +119,6 @@ export class Parking {
   }
 }
 
-function isParkedState(state: unknown): state is ParkedState {
+export function isParkedState(state: unknown): state is ParkedState {
   return typeof state === 'object' && state !== null && 'parked' in state && 'round' in state;
 }

@@ -1,7 +1,8 @@
 // Handles of tasks. A server's task id is a bearer handle that was given to us; a client gets its
 // own for it, which it cannot read, which is bound to its owner, and the same every time, because clients
 // compare handles. A modern handle stands for the server, its id and the tool that began the task, and belongs
-// to the principal: who may use a task is decided by its tool, also when nothing else is known of it. One of
+// to the principal: who may use a task is decided by its tool, also when nothing else is known of it. It names the
+// replica, too, where only that one can reach the server. One of
 // 2025-11-25 stands for a task that was begun here and belongs to the session that began it. Another
 // client's handle, an invented one, or one that names no tool is not accepted.
 
@@ -16,26 +17,36 @@ export interface TaskAddress {
   readonly taskId: string;
   /** The tool whose call became the task. */
   readonly tool: string;
+  /** The replica that alone can reach this server. */
+  readonly at?: string | undefined;
 }
+
+type HiddenAddress = [server: string, taskId: string, tool?: string, at?: string];
 
 export class TaskHandles {
   readonly #seal: Seal;
+  readonly #replicaOf: (server: string) => string | undefined;
 
-  constructor(seal: Seal) {
+  /** `replicaOf` is this replica for a server that no other can reach; absent: there is only one. */
+  constructor(seal: Seal, replicaOf: (server: string) => string | undefined = () => undefined) {
     this.#seal = seal;
+    this.#replicaOf = replicaOf;
   }
 
   // --- modern ------------------------------------------------------------------------------
 
   handleOf({ server, taskId, tool }: TaskAddress, principal: Principal): string {
-    return this.#seal.names.hide(['task', principal.id], JSON.stringify([server, taskId, tool]));
+    const at = this.#replicaOf(server);
+    const parts = at === undefined ? [server, taskId, tool] : [server, taskId, tool, at];
+    return this.#seal.names.hide(['task', principal.id], JSON.stringify(parts));
   }
 
   ownerOf(handle: string, principal: Principal): TaskAddress | undefined {
     const text = this.#seal.names.read(['task', principal.id], handle);
     if (text === undefined) return undefined;
-    const [server, taskId, tool] = JSON.parse(text) as [string, string, string | undefined];
-    return tool === undefined ? undefined : { server, taskId, tool };
+    const [server, taskId, tool, at] = JSON.parse(text) as HiddenAddress;
+    if (tool === undefined) return undefined;
+    return at === undefined ? { server, taskId, tool } : { server, taskId, tool, at };
   }
 
   // --- of 2025-11-25 -----------------------------------------------------------------------

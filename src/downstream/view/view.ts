@@ -49,13 +49,20 @@ export class View implements Disposable {
   readonly #clock: Clock;
   readonly #settings: GatewaySettings;
   readonly #known: KnownLists;
-  readonly #cursors = new Cursors(randomBytes(32));
+  readonly #cursors: Cursors;
   /** By kind, version of the policy, era, scope, client (if it has lists of its own) and class; at most `maxComposed`, until a list changes or for `composedMs`. */
   readonly #composed = new Map<string, Buffer>();
   readonly #seen = new SeenLists();
   #forgetting: Disposable | undefined;
 
-  constructor(host: HostForGateway, clock: Clock, settings: GatewaySettings) {
+  /** With a stored key, cursors are good at every process that has it. */
+  constructor(
+    host: HostForGateway,
+    clock: Clock,
+    settings: GatewaySettings,
+    cursorKey: Buffer = randomBytes(32),
+  ) {
+    this.#cursors = new Cursors(cursorKey);
     this.#host = host;
     this.#clock = clock;
     this.#settings = settings;

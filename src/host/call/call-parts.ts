@@ -3,6 +3,7 @@
 
 import type { ResponseCache } from '../../cache/cache.ts';
 import type { Flights } from '../../cache/coalesce.ts';
+import type { SharedResults } from '../../cache/shared-results.ts';
 import type { Signal } from '../../kernel/cancel-signal.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../../kernel/fault.ts';
@@ -116,6 +117,8 @@ export interface CallParts {
   readonly roleBudgets: RoleBudgets;
   readonly cache: ResponseCache;
   readonly flights: Flights<Buffer>;
+  /** Those of other replicas; absent: there are none. */
+  readonly sharedResults?: SharedResults | undefined;
   readonly keys: IdempotencyKeys;
   /** Told of every call. */
   readonly observers: CallObservers;

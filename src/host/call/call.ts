@@ -40,6 +40,7 @@ import {
 import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
+import { fetchShared } from './shared-fetch.ts';
 
 /** The server's answer, as it came. Throws a Fault, and nothing else. */
 export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
@@ -155,7 +156,8 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   else signal?.addEventListener('abort', leave);
   const launch = (flight: AbortSignal) => {
     isOwn = true;
-    return carry(parts, server, call, flight, cacheable).then(resultBytes);
+    const fetch = () => carry(parts, server, call, flight, cacheable).then(resultBytes);
+    return fetchShared(parts, server, cacheable, fetch);
   };
   // Another call's answer may be for its client only: that is known only when it arrives.
   const isShared = () => isOwn || isForAll(server, call.request, cacheable);

@@ -3,7 +3,8 @@
 // to the limits it was counted under: with other limits the count begins at zero. If the records cannot be
 // read, counts begin at zero in memory, nothing that is stored is written over, and calls try again to read
 // them, at most once a second and without waiting. Then what was spent before is added to each count. Records
-// that are not read or written in time (count-writer.ts) are no longer waited for.
+// that are not read or written in time (count-writer.ts) are no longer waited for. Several replicas may share the
+// records: then each takes blocks of what is left (shared-count.ts), and nothing is read before.
 
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -12,11 +13,14 @@ import type { Records } from '../../store/contract/records.ts';
 import { Account, type Recorded } from './account.ts';
 import { type MarkedRules, nothingSpent } from './budget-rules.ts';
 import { CountWriter, storeMs } from './count-writer.ts';
+import { SharedCount } from './shared-count.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
   /** Absent: counts live in memory. */
   readonly records?: Records | undefined;
+  /** Other processes count in the same records at the same time. */
+  readonly isShared?: boolean | undefined;
   /** Receives an unexpected error; a store reports its own. */
   readonly caught: (error: unknown) => void;
   readonly maxAccounts?: number;
@@ -70,7 +74,7 @@ export class AccountBook {
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
     this.#max = parts.maxAccounts ?? maxAccounts;
-    this.#isLoaded = parts.records === undefined;
+    this.#isLoaded = parts.records === undefined || parts.isShared === true;
     const put = (key: string, count: StoredCount) => this.#put(key, count);
     this.#writer = new CountWriter({ clock: parts.clock, put, max: this.#max });
   }
@@ -159,7 +163,17 @@ export class AccountBook {
   #recordOf(key: string, { rules, mark }: MarkedRules) {
     const isEndless = rules.calls === null && rules.bytes === null && rules.perMinute === null;
     if (this.#parts.records === undefined || isEndless) return undefined;
-    return (spent: Recorded) => this.#record(key, { mark, ...spent });
+    if (this.#parts.isShared) return this.#sharedRecord(key, { rules, mark });
+    return async (spent: Recorded) => {
+      await this.#record(key, { mark, ...spent });
+      return undefined;
+    };
+  }
+
+  #sharedRecord(key: string, budget: MarkedRules) {
+    const { records, clock, caught } = this.#parts;
+    const count = records && new SharedCount({ records, clock, caught, key, budget });
+    return count && ((spent: Recorded) => count.take(spent));
   }
 
   #record(key: string, count: StoredCount): Promise<void> {

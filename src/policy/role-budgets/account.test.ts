@@ -30,7 +30,13 @@ const ending = (work: Promise<unknown>) =>
 
 function newAccount(limits: Partial<BudgetRules>, record?: (spent: Spent) => Promise<void>) {
   const clock = manualClock();
-  return { clock, account: new Account({ clock, role: 'r', budget: budgetOf(limits), record }) };
+  const recorded = async (spent: Spent) => {
+    await record?.(spent);
+    return undefined;
+  };
+  const budget = budgetOf(limits);
+  const kept = record && { record: recorded };
+  return { clock, account: new Account({ clock, role: 'r', budget, ...kept }) };
 }
 
 describe('the count of a budget', () => {

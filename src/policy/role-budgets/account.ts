@@ -2,7 +2,8 @@
 // block at a time: what is recorded is never less than what was spent, so a killed process cannot give
 // anybody more than the limit, and costs at most one block. While a part of the block is left, nothing
 // waits; the next block is recorded before the last one is used up. If it cannot be recorded, the count
-// goes on in memory, and the next block tries again with all of it.
+// goes on in memory, and the next block tries again with all of it. Where several replicas count together, a block is
+// taken from what all of them have left, and what the others have taken meanwhile counts here, too.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -17,13 +18,21 @@ export interface Recorded extends Spent {
   readonly minute?: readonly CallsOfSecond[] | undefined;
 }
 
+/** What a block was taken from, where several replicas count together. */
+export interface Together {
+  /** What others have taken since the last time. */
+  readonly others: Spent;
+  /** What all of them have taken now, this block included. */
+  readonly reserved: Spent;
+}
+
 export interface AccountParts {
   readonly clock: Clock;
   readonly role: string;
   readonly budget: MarkedRules;
   readonly spent?: Recorded;
   /** Records what may be spent until the next time; absent: nothing is kept. It never rejects. */
-  readonly record?: ((reserved: Recorded) => Promise<void>) | undefined;
+  readonly record?: ((reserved: Recorded) => Promise<Together | undefined>) | undefined;
 }
 
 const nothingRecorded: Recorded = nothingSpent;
@@ -217,8 +226,18 @@ export class Account {
       calls: next.calls === none ? this.#calls : next.calls,
       bytes: next.bytes === none ? this.#bytes : next.bytes,
     };
-    if (!this.#isClosed) await this.#record?.(stored);
-    this.#reserved = next;
+    const together = this.#isClosed ? undefined : await this.#record?.(stored);
+    this.#reserved = together === undefined ? next : this.#taken(together);
+  }
+
+  #taken({ others, reserved }: Together): Spent {
+    this.#calls += others.calls;
+    this.#bytes += others.bytes;
+    const { calls, bytes } = this.#max;
+    return {
+      calls: calls === none ? none : reserved.calls,
+      bytes: bytes === none ? none : reserved.bytes,
+    };
   }
 
   #exceeded(kind: keyof Spent) {

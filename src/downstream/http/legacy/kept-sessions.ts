@@ -1,25 +1,35 @@
 // Legacy sessions in the durable store, so that the next request of a client works after a restart: most
 // clients of that era never begin a new session by themselves. Under a hash of its id a session has its
 // principal and what its client has said to set it up; nothing that was sent to it, and no work. What
-// cannot be stored or read costs nobody a request: that session ends with the process.
+// cannot be stored or read costs nobody a request: that session ends with the process. Where several replicas share
+// the store, one of them holds the session, and says so in its record; another one takes it over only if that one is
+// gone.
 
 import { hash } from 'node:crypto';
 import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
 import { ownerIdIn, type Principal } from '../../../policy/principal.ts';
-import type { RecordEntry, Records } from '../../../store/contract/records.ts';
+import type { RecordEntry, Records, Version } from '../../../store/contract/records.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import { ClientSetup, type SetupTexts } from '../../clients/client-setup.ts';
+import { Elsewhere } from '../replicas/peers.ts';
 
 /** A session, as it is stored. */
 interface StoredSession {
   readonly principal: Principal;
   readonly setup: SetupTexts;
+  /** The replica that has it; absent where there is only one. */
+  readonly holder?: string | undefined;
 }
+
+/** What a client has said to set its session up, or where that session is; `unavailable`: that cannot be said now. */
+export type KeptSession = ClientSetup | Elsewhere | 'unavailable' | undefined;
 
 export interface KeptSessionsParts {
   readonly records: Records;
+  /** This replica, where several share the records. */
+  readonly replica?: string | undefined;
   readonly clock: Clock;
   /** How long one may be idle. */
   readonly idleMs: number;
@@ -37,9 +47,13 @@ const findMs = 5_000;
 const maxBytes = 1_048_576;
 /** One that is connected is used, and stored again, whenever its idle time would be over. */
 const slack = 1.5;
+/** So often a change is tried again that met another one of the same session. */
+const maxConflicts = 8;
 
 export class KeptSessions {
   readonly #parts: KeptSessionsParts;
+  /** Of what this replica has stored last. */
+  readonly #versions = new WeakMap<ClientSetup, Version>();
   /** Something was stored, or could not be for so long. */
   #isOpen = false;
 
@@ -47,32 +61,94 @@ export class KeptSessions {
     this.#parts = parts;
   }
 
-  /** Resolves when it is stored, cannot be, or takes too long; never rejects. */
-  async keep(id: string, principal: Principal, setup: ClientSetup): Promise<void> {
+  /**
+   * Resolves when it is stored, cannot be, or takes too long; never rejects. False: another replica has it now, or it
+   * has ended.
+   */
+  async keep(id: string, principal: Principal, setup: ClientSetup): Promise<boolean> {
     const { clock } = this.#parts;
     const ms = this.#isOpen ? keepMs : openMs;
-    await within(clock, ms, this.#put(id, principal, setup).catch(ignored));
+    let isOurs = true;
+    const putting = this.#put(id, principal, setup).then((isPut) => {
+      isOurs = isPut;
+    });
+    await within(clock, ms, putting.catch(ignored));
     this.#isOpen = true;
+    return isOurs;
   }
 
-  async #put(id: string, { id: who, role }: Principal, setup: ClientSetup): Promise<void> {
-    const { records, idleMs } = this.#parts;
-    const { texts } = setup;
-    if (texts === undefined) return;
-    const stored: StoredSession = { principal: { id: who, role }, setup: texts };
+  async #put(id: string, principal: Principal, setup: ClientSetup): Promise<boolean> {
+    const { records, idleMs, replica } = this.#parts;
+    const stored = this.#stored(principal, setup);
+    if (stored === undefined) return true;
     const isLarge = JSON.stringify(stored).length > maxBytes;
     if (isLarge) await this.#contained(records.remove(keyOf(id)));
+    else if (replica !== undefined) return await this.#putShared(id, stored, setup);
     else await this.#contained(records.put(keyOf(id), stored, { ttlMs: idleMs * slack }));
+    return true;
   }
 
-  /** The session of this id, if it is this principal's; `unavailable`: that cannot be said now. */
-  async find(id: string, principal: Principal): Promise<ClientSetup | 'unavailable' | undefined> {
+  #stored({ id, role }: Principal, { texts }: ClientSetup): StoredSession | undefined {
+    const { replica } = this.#parts;
+    if (texts === undefined) return undefined;
+    const holder = replica === undefined ? {} : { holder: replica };
+    return { principal: { id, role }, setup: texts, ...holder };
+  }
+
+  /** Only while it is ours: another replica may have taken it over while this one stood still. */
+  async #putShared(id: string, stored: StoredSession, setup: ClientSetup): Promise<boolean> {
+    const { records, idleMs, replica } = this.#parts;
+    const ttl = { ttlMs: idleMs * slack };
+    for (let tried = 0; tried < maxConflicts; tried += 1) {
+      const version = this.#versions.get(setup);
+      const changing =
+        version === undefined
+          ? records.putIfAbsent(keyOf(id), stored, ttl)
+          : records.compareAndSet(keyOf(id), version, stored, ttl);
+      const put = await this.#contained(changing);
+      if (put === undefined) return true;
+      if (put.isPut) {
+        this.#versions.set(setup, put.version);
+        return true;
+      }
+      // Two changes of our own have met.
+      if (!isStoredSession(put.entry?.value) || put.entry.value.holder !== replica) return false;
+      this.#versions.set(setup, put.entry.version);
+    }
+    return true;
+  }
+
+  /** The session of this id, if it is this principal's. */
+  async find(id: string, principal: Principal): Promise<KeptSession> {
+    const entry = await this.#readInTime(id);
+    return this.#judged(entry, id, principal);
+  }
+
+  /** The same, and it is ours from now on: the replica that had it is gone. */
+  async takeOver(id: string, principal: Principal, from: Elsewhere): Promise<KeptSession> {
+    const { records, idleMs } = this.#parts;
+    const entry = await this.#readInTime(id);
+    const found = this.#judged(entry, id, principal);
+    if (!(found instanceof Elsewhere) || found.replica !== from.replica) return found;
+    if (entry === 'unavailable' || !isStoredSession(entry?.value)) return undefined;
+    const setup = ClientSetup.from(entry.value.setup);
+    const stored = setup && this.#stored(principal, setup);
+    if (setup === undefined || stored === undefined) return undefined;
+    const ttl = { ttlMs: idleMs * slack };
+    const put = await this.#contained(records.compareAndSet(keyOf(id), entry.version, stored, ttl));
+    if (put === undefined) return 'unavailable';
+    if (!put.isPut) return this.#judged(put.entry, id, principal);
+    this.#versions.set(setup, put.version);
+    return setup;
+  }
+
+  async #readInTime(id: string): Promise<RecordEntry | undefined | 'unavailable'> {
     let entry: RecordEntry | undefined | 'unavailable' = 'unavailable';
     const reading = this.#read(id).then((read) => {
       entry = read;
     });
     await within(this.#parts.clock, findMs, reading);
-    return this.#judged(entry, id, principal);
+    return entry;
   }
 
   /** One that is damaged is gone; a store that fails may work again soon. */
@@ -91,12 +167,15 @@ export class KeptSessions {
     entry: RecordEntry | undefined | 'unavailable',
     id: string,
     principal: Principal,
-  ): ClientSetup | 'unavailable' | undefined {
+  ): KeptSession {
     if (entry === 'unavailable') return entry;
     if (!isStoredSession(entry?.value)) return undefined;
-    const { principal: owner, setup } = entry.value;
+    const { principal: owner, setup, holder } = entry.value;
     if (owner.id !== principal.id) return undefined;
-    if (owner.role === principal.role) return ClientSetup.from(setup);
+    if (owner.role === principal.role) {
+      const isOther = this.#parts.replica !== undefined && holder !== undefined;
+      return isOther ? new Elsewhere(holder) : ClientSetup.from(setup);
+    }
     // A session does not outlive a change of rights.
     this.forget(id).catch(ignored);
     return undefined;
@@ -149,12 +228,13 @@ function keyOf(id: string): string {
 
 export function isStoredSession(value: unknown): value is StoredSession {
   if (!isRecord(value)) return false;
-  const { principal, setup } = value;
+  const { principal, setup, holder } = value;
   if (!isRecord(principal) || !isRecord(setup)) return false;
   const { id, role } = principal;
   const { initialize, level, subscriptions } = setup;
   return (
     typeof id === 'string' &&
+    (holder === undefined || typeof holder === 'string') &&
     (role === null || typeof role === 'string') &&
     typeof initialize === 'string' &&
     (level === undefined || typeof level === 'string') &&

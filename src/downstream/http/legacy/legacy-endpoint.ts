@@ -17,6 +17,8 @@ import { accept, refuseHttp, refuseRpc } from '../answers.ts';
 import { isModernVersion } from '../headers/era-of.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
+import type { PassingOn } from '../replicas/passing-on.ts';
+import { Elsewhere } from '../replicas/peers.ts';
 import type { RequestContext } from '../route-table.ts';
 import type { HttpSession } from './http-session.ts';
 import { KeepingReply } from './keeping-reply.ts';
@@ -28,10 +30,12 @@ const known: ReadonlySet<string> = new Set(legacyVersions);
 export class LegacyEndpoint {
   readonly #edge: Edge;
   readonly #sessions: Sessions;
+  readonly #passing: PassingOn;
 
-  constructor(edge: Edge, sessions: Sessions) {
+  constructor(edge: Edge, sessions: Sessions, passing: PassingOn) {
     this.#edge = edge;
     this.#sessions = sessions;
+    this.#passing = passing;
   }
 
   /** One message of the client. */
@@ -39,7 +43,9 @@ export class LegacyEndpoint {
     const { req, res, principal } = context;
     const id = req.headers['mcp-session-id'];
     if (message.kind === 'request' && message.method === 'initialize' && id === undefined) {
-      return this.#open(message, res, principal);
+      const open = () => this.#open(message, res, principal);
+      if (!this.#passing.handsOver(context)) return open();
+      return this.#handOver(context, message, open);
     }
     this.#inSession(context, message, (session) => this.#message(session, message, context));
   }
@@ -174,6 +180,17 @@ export class LegacyEndpoint {
     return new LegacyReply({ res, edge, session, readsEvents: doesRead, expected, isBatch });
   }
 
+  /** To another replica, or on with it here if there is none. */
+  #handOver(context: RequestContext, message: Message | undefined, here: () => void): void {
+    const id = message?.kind === 'request' ? message.id : null;
+    this.#passing
+      .toAnother(context, message, false)
+      .then((isPassedOn) => {
+        if (!isPassedOn && !context.res.closed) here();
+      })
+      .catch((error: unknown) => this.#failed(context.res, id, error));
+  }
+
   /** Goes on in the session that a request names, or answers that there is none. */
   #inSession(
     context: RequestContext,
@@ -184,20 +201,30 @@ export class LegacyEndpoint {
     const id = req.headers['mcp-session-id'];
     const requestId = message?.kind === 'request' ? message.id : null;
     if (typeof id !== 'string') return refuseRpc(res, 400, sessionMissing, requestId);
-    const found = (session: FoundSession) => {
-      if (res.closed) return;
+    const failed = (error: unknown) => this.#failed(res, requestId, error);
+    const goOn = (session: HttpSession) => {
+      const version = req.headers['mcp-protocol-version'];
+      const isKnown = version === undefined || (typeof version === 'string' && known.has(version));
+      if (!isKnown) return refuseRpc(res, 400, unknownVersion(String(version)), requestId);
+      // What was begun here is answered and cancelled here; new work is not.
+      const isNew = req.method === 'GET' || message?.kind === 'request';
+      if (!isNew || !this.#passing.handsOver(context)) return go(session);
+      this.#handOver(context, message, () => go(session));
+    };
+    const found = (session: FoundSession | 'answered') => {
+      if (res.closed || session === 'answered') return;
       if (session === 'unavailable') return refuseHttp(res, 503, sessionUnread, retryLater);
+      if (session instanceof Elsewhere) {
+        this.#passing.inSession(id, session, context, message).then(found).catch(failed);
+        return;
+      }
       const isThere = session !== undefined && !session.isClosed;
       if (!isThere) return refuseRpc(res, 404, sessionGone, requestId);
-      const version = req.headers['mcp-protocol-version'];
-      if (version === undefined || (typeof version === 'string' && known.has(version))) {
-        return go(session);
-      }
-      refuseRpc(res, 400, unknownVersion(String(version)), requestId);
+      goOn(session);
     };
     const session = this.#sessions.find(id, principal);
     if (!(session instanceof Promise)) return found(session);
-    session.then(found).catch((error: unknown) => this.#failed(res, requestId, error));
+    session.then(found).catch(failed);
   }
 
   /** An unexpected error after the request was accepted. */

@@ -1,7 +1,8 @@
 // The table of legacy sessions, in the order of use, the longest idle first, so that expiry needs
 // one timer for all and the session to drop when the table is full is found at once. A session with
 // an open stream or running work is not idle. An id is valid only with the credential it was issued
-// to. One that an earlier process had is found in the store, if there is one (kept-sessions.ts).
+// to. One that an earlier process had is found in the store, if there is one (kept-sessions.ts); one that another
+// replica has is that one's, until it is gone.
 
 import { randomBytes } from 'node:crypto';
 import { contain, ignored } from '../../../kernel/contain.ts';
@@ -12,13 +13,14 @@ import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.
 import type { Message } from '../../../wire/scan.ts';
 import { ClientSetup } from '../../clients/client-setup.ts';
 import type { Edge } from '../http-context.ts';
+import { Elsewhere } from '../replicas/peers.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
-import type { KeptSessions } from './kept-sessions.ts';
+import type { KeptSession, KeptSessions } from './kept-sessions.ts';
 import { SetupBytes } from './setup-bytes.ts';
 
 /** A session; undefined: there is none; `unavailable`: that cannot be said now. */
-export type FoundSession = HttpSession | 'unavailable' | undefined;
+export type FoundSession = HttpSession | Elsewhere | 'unavailable' | undefined;
 
 const maxEnded = 4_096;
 
@@ -45,7 +47,7 @@ export class Sessions implements SessionTable {
   readonly #given: RareLine;
   readonly #kept: KeptSessions | undefined;
   /** By principal and id, while the store is asked; at most one for each request. */
-  readonly #searches = new Map<string, ReturnType<KeptSessions['find']>>();
+  readonly #searches = new Map<string, Promise<KeptSession>>();
   /** Ids of sessions that have ended, in case the store still has them; at most `maxEnded`. */
   readonly #ended = new Set<string>();
   /** The requests that wait for the store; each until it is answered. */
@@ -106,11 +108,26 @@ export class Sessions implements SessionTable {
     return session;
   }
 
-  async #search(kept: KeptSessions, id: string, principal: Principal): Promise<FoundSession> {
+  /** One that another replica had, which is gone. */
+  async takeOver(id: string, principal: Principal, from: Elsewhere): Promise<FoundSession> {
+    const kept = this.#kept;
+    const found = kept && (await this.#search(kept, id, principal, from));
+    if (found instanceof HttpSession) this.used(found);
+    return found;
+  }
+
+  async #search(
+    kept: KeptSessions,
+    id: string,
+    principal: Principal,
+    from?: Elsewhere,
+  ): Promise<FoundSession> {
     const owner = ownerOf(principal).id;
     if (this.#ending.has(owner)) return undefined;
-    const asked = `${principal.id}\n${principal.role}\n${id}`;
-    const search = this.#searches.get(asked) ?? kept.find(id, principal);
+    const asked = `${principal.id}\n${principal.role}\n${id}\n${from?.replica ?? ''}`;
+    const looking = () =>
+      from === undefined ? kept.find(id, principal) : kept.takeOver(id, principal, from);
+    const search = this.#searches.get(asked) ?? looking();
     this.#searches.set(asked, search);
     const asking = { owner, isBarred: false };
     this.#asking.add(asking);
@@ -124,6 +141,7 @@ export class Sessions implements SessionTable {
     if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
     if (former === undefined || this.#ended.has(id)) return undefined;
     if (former === 'unavailable' || this.#isClosed) return 'unavailable';
+    if (former instanceof Elsewhere) return former;
     return this.#add(id, principal, former.bytes, former) ?? 'unavailable';
   }
 
@@ -137,7 +155,9 @@ export class Sessions implements SessionTable {
     session.storedAt = this.#edge.clock.now();
     if (session.isClosed) return;
     this.#weigh(session, session.setup.bytes);
-    await this.#kept?.keep(session.id, session.principal, session.setup);
+    const isOurs = await this.#kept?.keep(session.id, session.principal, session.setup);
+    // Its client goes on there, where it has been taken over.
+    if (isOurs === false) this.#close(session);
   }
 
   #weigh(session: HttpSession, bytes: number): void {

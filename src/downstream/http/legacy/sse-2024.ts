@@ -1,6 +1,7 @@
 // The HTTP+SSE transport of 2024-11-05: the client opens one stream, gets on it the address for its
 // messages, and all messages to the client, including answers, come on that stream. The stream is
-// the session: when it ends, so does the client.
+// the session: when it ends, so does the client. Where there are several replicas, the address names the one that has
+// the stream.
 
 import type { ServerResponse } from 'node:http';
 import { ownerOf, type Principal } from '../../../policy/principal.ts';
@@ -8,10 +9,12 @@ import type { Frame } from '../../../wire/frames.ts';
 import { type Message, scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
 import type { Outlet, Reply, Session } from '../../contract.ts';
+import { internalError } from '../../refusals.ts';
 import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
 import { unlessRefused } from '../refused-json.ts';
+import type { PassingOn } from '../replicas/passing-on.ts';
 import type { RequestContext } from '../route-table.ts';
 import { EventStream } from './event-response.ts';
 import { tooManySessions } from './legacy-endpoint.ts';
@@ -24,10 +27,12 @@ export class OldTransport {
   readonly #others: Sessions;
   /** By session id, until the stream ends; at most `limits.sessions` with the others. */
   readonly #clients = new Map<string, OldClient>();
+  readonly #passing: PassingOn;
 
-  constructor(edge: Edge, others: Sessions) {
+  constructor(edge: Edge, others: Sessions, passing: PassingOn) {
     this.#edge = edge;
     this.#others = others;
+    this.#passing = passing;
   }
 
   /** GET /sse */
@@ -40,7 +45,8 @@ export class OldTransport {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use');
     }
     const gone = this.#others.counted(principal);
-    const id = newSessionId();
+    const { peers } = this.#edge;
+    const id = peers === undefined ? newSessionId() : `${newSessionId()}.${peers.id}`;
     const endpoint = `/messages?sessionId=${id}`;
     const client = new OldClient(res, this.#edge, principal, endpoint, () => {
       this.#clients.delete(id);
@@ -51,8 +57,14 @@ export class OldTransport {
   }
 
   /** POST /messages?sessionId=… */
-  post({ res, principal, body, url }: RequestContext): void {
-    const client = this.#clients.get(sessionInQuery(url) ?? '');
+  post(context: RequestContext): void {
+    const { res, principal, body, url } = context;
+    const id = sessionInQuery(url) ?? '';
+    const client = this.#clients.get(id);
+    const holder = id.split('.')[1];
+    if (client === undefined && holder !== undefined && this.#passing.mayPassOn(holder, context)) {
+      return this.#passOn(holder, context);
+    }
     if (client === undefined || !isSamePrincipal(client.principal, principal)) {
       return refuseRpc(res, 404, sessionGone);
     }
@@ -60,6 +72,20 @@ export class OldTransport {
     if (message instanceof WireError) return refuseWire(res, message, message.id);
     client.receive(message);
     accept(res);
+  }
+
+  #passOn(holder: string, context: RequestContext): void {
+    const { res } = context;
+    this.#passing
+      .toHolder(holder, context, undefined, false)
+      .then((isPassedOn) => {
+        if (!isPassedOn && !res.closed) refuseRpc(res, 404, sessionGone);
+      })
+      .catch((error: unknown) => {
+        this.#edge.front.caught(error);
+        if (res.headersSent) res.destroy();
+        else refuseRpc(res, 500, internalError);
+      });
   }
 
   /** The access of these principals has ended, by id. */

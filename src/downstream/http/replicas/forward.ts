@@ -1,0 +1,127 @@
+// Passes a request on to another replica and its response back, unchanged but for what belongs to one connection. The
+// other replica checks the credential itself. A client that disconnects ends the request there, as it would here. If
+// the other replica is lost in the middle, the client is told that it is not known how far its request came.
+
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream';
+import { Fault } from '../../../kernel/fault.ts';
+import { errorFrame, idText, resultFrame } from '../../../wire/frames.ts';
+import type { Message } from '../../../wire/scan.ts';
+import { faultError, faultResult } from '../../refusals.ts';
+import { answerJson, refuseHttp } from '../answers.ts';
+import type { Edge } from '../http-context.ts';
+import type { RequestContext } from '../route-table.ts';
+
+/** A request that is for another replica by now; nothing was done with it. */
+export const movedStatus = 421;
+const movedHeader = 'holdfast-moved';
+
+/** For whoever has passed on a request that is not for us. */
+export function refuseMoved(res: ServerResponse): void {
+  refuseHttp(res, movedStatus, 'Misdirected Request: another replica has it now', [
+    movedHeader,
+    'yes',
+  ]);
+}
+
+/** Of one connection, and not of the message; and what Node writes itself. */
+const ofConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+export interface Forwarded {
+  readonly context: RequestContext;
+  /** What it carries, if that could be read. */
+  readonly message: Message | undefined;
+  readonly isModern: boolean;
+  readonly edge: Edge;
+}
+
+/** Resolves when the response has begun, or nothing can be sent any more; `moved`: nothing was answered. */
+export function forward(connection: Duplex, forwarded: Forwarded): Promise<'answered' | 'moved'> {
+  const { context } = forwarded;
+  const { req, res, body, url } = context;
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      ...(req.method === undefined ? {} : { method: req.method }),
+      path: url,
+      setHost: false,
+      createConnection: () => connection,
+    });
+    for (const [name, value] of headersOf(req.rawHeaders)) asked.setHeader(name, value);
+    asked.setHeader('Connection', 'close');
+    if (body.length > 0) asked.setHeader('Content-Length', body.length);
+    const gone = () => void asked.destroy();
+    res.once('close', gone);
+    asked.once('response', (answer) => {
+      if (isMoved(answer)) {
+        res.off('close', gone);
+        asked.destroy();
+        return resolve('moved');
+      }
+      relay(answer, res);
+      resolve('answered');
+    });
+    asked.once('error', () => {
+      try {
+        if (!res.headersSent) answerLost(forwarded);
+        resolve('answered');
+      } catch (error) {
+        reject(error);
+      }
+    });
+    asked.end(body);
+  });
+}
+
+function isMoved({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === movedStatus && headers[movedHeader] !== undefined;
+}
+
+function relay(answer: IncomingMessage, res: ServerResponse): void {
+  if (res.closed) return void answer.destroy();
+  const { statusCode = 502, rawHeaders } = answer;
+  const length = answer.headers['content-length'];
+  const more = length === undefined ? [] : ['Content-Length', length];
+  res.writeHead(statusCode, [...headersOf(rawHeaders).flat(), ...more]);
+  res.flushHeaders();
+  // A response that breaks off breaks off for the client as well.
+  pipeline(answer, res, (error) => {
+    if (error) res.destroy();
+  });
+}
+
+function headersOf(raw: readonly string[]): readonly (readonly [string, string])[] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = [raw[at], raw[at + 1]];
+    if (!ofConnection.has(name.toLowerCase())) pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+/** It may have reached the other replica, and a server behind it. */
+function answerLost({ context, message, isModern, edge }: Forwarded): void {
+  const { res, principal } = context;
+  if (res.closed) return;
+  if (message?.kind !== 'request') return refuseHttp(res, 502, lostWords);
+  const id = idText(message);
+  const fault = new Fault('outcome_unknown', lostWords, { dispatched: 'maybe' });
+  const frame =
+    message.method === 'tools/call'
+      ? resultFrame(id, faultResult(fault, { isModern, principal }))
+      : errorFrame(id, faultError(fault, principal));
+  answerJson(res, 200, frame, edge);
+}
+
+const lostWords =
+  'the replica that worked on this request is lost, so it is not known what came of it; check before you repeat it';

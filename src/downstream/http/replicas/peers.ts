@@ -1,0 +1,22 @@
+// The other replicas, as the HTTP front uses them: connections to them, over which a request is passed on as it came,
+// with its credential, and is checked there like any other.
+
+import type { Duplex } from 'node:stream';
+
+export interface Peers {
+  /** This replica. */
+  readonly id: string;
+  /** A connection to this replica; undefined if it is gone or accepts nothing more. Rejects if that cannot be said. */
+  connect(replica: string): Promise<Duplex | undefined>;
+  /** A connection to any replica that accepts work; undefined if there is none. */
+  connectAny(): Promise<Duplex | undefined>;
+}
+
+/** What a request is for is held by this replica. */
+export class Elsewhere {
+  readonly replica: string;
+
+  constructor(replica: string) {
+    this.replica = replica;
+  }
+}

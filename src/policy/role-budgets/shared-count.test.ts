@@ -1,0 +1,125 @@
+// A budget that several replicas share: however their calls meet, no more are made than the limit, and what is left of
+// a block comes back with the orderly end of its replica.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { Records } from '../../store/contract/records.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import { StoreError } from '../../store/store-error.ts';
+import { blockOf } from './account.ts';
+import { AccountBook, isStoredCount } from './account-book.ts';
+import { type BudgetRules, markOf } from './budget-rules.ts';
+
+const holder = { role: 'r', owner: 'token:ann' };
+
+function budgetOf(limits: Partial<BudgetRules>) {
+  const rules = { calls: null, perMinute: null, bytes: null, per: 'principal' as const, ...limits };
+  return { rules, mark: markOf(rules) };
+}
+
+function shared() {
+  const clock = new ManualClock();
+  const store = new MemoryStore({ clock });
+  const records = store.records('spent', { durability: 'process', shape: isStoredCount });
+  const errors: unknown[] = [];
+  const caught = (error: unknown) => void errors.push(error);
+  const book = (own: Records = records) =>
+    new AccountBook({ clock, records: own, isShared: true, caught });
+  return { book, records, errors };
+}
+
+/** Whether it was made; a wait is waited for. */
+async function call(book: AccountBook, budget: ReturnType<typeof budgetOf>): Promise<boolean> {
+  try {
+    const account = await book.of(holder, budget);
+    for (let wait = account.room(); wait !== undefined; wait = account.room()) await wait;
+    account.count();
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'budget_exceeded') return false;
+    throw error;
+  }
+}
+
+describe('a budget that replicas share', () => {
+  it('is never exceeded, however their calls meet, and is spent to the last call #shared-budgets', async () => {
+    const plan = fc.record({
+      limit: fc.integer({ min: 0, max: 200 }),
+      order: fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 260 }),
+      atOnce: fc.integer({ min: 1, max: 7 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ limit, order, atOnce }) => {
+        const { book, errors } = shared();
+        const books = [book(), book(), book()];
+        const budget = budgetOf({ calls: limit });
+        let made = 0;
+        for (let at = 0; at < order.length; at += atOnce) {
+          const turn = order.slice(at, at + atOnce);
+          const ends = await Promise.all(
+            turn.map((who) => call(books[who] as AccountBook, budget)),
+          );
+          made += ends.filter(Boolean).length;
+        }
+        expect(made).toBeLessThanOrEqual(limit);
+        // What a replica holds of a block is not there for the others: two blocks at most.
+        const held = 2 * blockOf('calls', limit);
+        expect(made).toBeGreaterThanOrEqual(Math.min(order.length, limit - held));
+        expect(errors).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('gets back what is left of the block of a replica that ends in order #shared-budgets', async () => {
+    const { book, records } = shared();
+    const budget = budgetOf({ calls: 500 });
+    const [one, other] = [book(), book()];
+    for (let count = 0; count < 3; count += 1) await call(one, budget);
+    await one.close();
+    expect((await records.entries()).map(({ value }) => value)).toMatchObject([{ calls: 3 }]);
+    let made = 0;
+    while (await call(other, budget)) made += 1;
+    expect(made).toBe(497);
+  });
+
+  it('loses at most a block to one that is killed #shared-budgets', async () => {
+    const { book } = shared();
+    const budget = budgetOf({ calls: 500 });
+    await call(book(), budget);
+    const other = book();
+    let made = 0;
+    while (await call(other, budget)) made += 1;
+    expect(made).toBe(500 - blockOf('calls', 500));
+  });
+
+  it('counts bytes together, too #shared-budgets', async () => {
+    const { book } = shared();
+    const budget = budgetOf({ bytes: 1_000 });
+    const [one, other] = [await book().of(holder, budget), await book().of(holder, budget)];
+    await one.countBytes(900);
+    const more = async () => await other.countBytes(300);
+    await more();
+    await expect(more()).rejects.toMatchObject({ code: 'budget_exceeded' });
+  });
+
+  it('refuses nobody while the store fails, and counts all of it later #shared-budgets', async () => {
+    const { book, records } = shared();
+    const budget = budgetOf({ calls: 100 });
+    let isFailing = true;
+    const failing = new Proxy(records, {
+      get: (target, key: keyof Records) =>
+        isFailing
+          ? () => Promise.reject(new StoreError('not_kept', 'it is gone'))
+          : target[key].bind(target),
+    });
+    const one = book(failing);
+    for (let count = 0; count < 5; count += 1) expect(await call(one, budget)).toBe(true);
+    isFailing = false;
+    for (let count = 0; count < 5; count += 1) expect(await call(one, budget)).toBe(true);
+    await one.close();
+    expect((await records.entries()).map(({ value }) => value)).toMatchObject([{ calls: 10 }]);
+  });
+});

@@ -1,0 +1,99 @@
+// One count of a budget that several replicas share: the record has what all of them have taken together, and is
+// changed only from the state in which it was read, so that two of them never take the same. A replica takes a block at
+// a time, and gives back at its end what is left of it. What the others have taken since the last time is returned, so
+// that each knows how much is left. What cannot be taken, or not in time, is counted in memory and taken the next time.
+
+import { type Clock, within } from '../../kernel/clock.ts';
+import type { Caught } from '../../kernel/contain.ts';
+import { Fault } from '../../kernel/fault.ts';
+import type { RecordEntry, Records } from '../../store/contract/records.ts';
+import { StoreError } from '../../store/store-error.ts';
+import type { Together } from './account.ts';
+import { type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+import { storeMs } from './count-writer.ts';
+
+export interface SharedCountParts {
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly caught: Caught;
+  /** Whose count. */
+  readonly key: string;
+  readonly budget: MarkedRules;
+}
+
+/** So many others may have been first. */
+const maxConflicts = 256;
+
+export class SharedCount {
+  readonly #parts: SharedCountParts;
+  readonly #place: string;
+  /** What all have taken, as far as this replica knows. */
+  #before: Spent = nothingSpent;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: SharedCountParts) {
+    this.#parts = parts;
+    // Counts under other limits are apart: replicas learn of a change one after the other.
+    this.#place = `${parts.key} ${parts.budget.mark}`;
+  }
+
+  /**
+   * So much is to be taken by all together: more than before for a block, less where a part of one is given back. Never
+   * rejects; undefined: it is not taken.
+   */
+  async take(wanted: Spent): Promise<Together | undefined> {
+    const { clock, caught } = this.#parts;
+    let taken: Together | undefined;
+    const taking = this.#last
+      .then(() => this.#take(wanted))
+      .then((together) => {
+        taken = together;
+        this.#before = together.reserved;
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof Fault)) caught(error);
+      });
+    this.#last = taking;
+    await within(clock, storeMs, taking);
+    return taken;
+  }
+
+  async #take(wanted: Spent): Promise<Together> {
+    const { records, budget } = this.#parts;
+    const place = this.#place;
+    let entry = await records.get(place);
+    for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+      const together = this.#from(entry, wanted);
+      const value = { mark: budget.mark, ...together.reserved };
+      const put =
+        entry === undefined
+          ? await records.putIfAbsent(place, value)
+          : await records.compareAndSet(place, entry.version, value);
+      if (put.isPut) return together;
+      entry = put.entry;
+    }
+    throw new StoreError('not_kept', `${maxConflicts} others have counted at the same time`);
+  }
+
+  #from(entry: RecordEntry | undefined, wanted: Spent): Together {
+    const stored = spentIn(entry?.value);
+    const before = this.#before;
+    const { rules } = this.#parts.budget;
+    const next = (kind: keyof Spent) => {
+      const all = Math.max(0, stored[kind] + wanted[kind] - before[kind]);
+      const limit = rules[kind];
+      // Beyond the limit no call is taken; what was received counts.
+      if (limit === null || kind === 'bytes' || all <= limit) return all;
+      return Math.max(stored[kind], limit);
+    };
+    return {
+      others: { calls: stored.calls - before.calls, bytes: stored.bytes - before.bytes },
+      reserved: { calls: next('calls'), bytes: next('bytes') },
+    };
+  }
+}
+
+/** The shape of the records was checked when they were read. */
+function spentIn(value: unknown): Spent {
+  return value === undefined ? nothingSpent : (value as Spent);
+}

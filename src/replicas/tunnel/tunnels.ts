@@ -1,0 +1,253 @@
+// The tunnels of one replica: opening one to another replica, or to any that accepts work, and accepting those of
+// others. A peer with open tunnels is asked for a sign of life every two seconds, because the bus says nothing of a
+// peer that was killed; if it is gone, its tunnels end. A replica that is shutting down accepts no new ones.
+
+import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Caught } from '../../kernel/contain.ts';
+import { isRecord } from '../../kernel/json-values.ts';
+import { type Bus, BusError, type BusMessage } from '../bus.ts';
+import { readFrame } from './frames.ts';
+import { Tunnel } from './tunnel.ts';
+
+export interface TunnelsParts {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  /** Begins every subject, so that several fleets of gateways can share a server. */
+  readonly subjects: string;
+  /** This replica. */
+  readonly id: string;
+  /** A tunnel that another replica has opened. */
+  readonly accepted: (tunnel: Duplex) => void;
+  readonly caught: Caught;
+}
+
+/** A peer that answers, answers at once: it only notes the tunnel. */
+const openMs = 2_000;
+const lifeEveryMs = 2_000;
+const lifeMs = 2_000;
+/** One that was late twice is gone. */
+const latest = 2;
+const maxTunnels = 16_384;
+const group = 'replicas';
+const isId = /^[a-z0-9]{8,64}$/;
+
+/** An open tunnel, by our name for it. */
+interface Open {
+  readonly tunnel: Tunnel;
+  readonly peer: string;
+}
+
+interface Peer {
+  tunnels: number;
+  late: number;
+  timer: Disposable | undefined;
+}
+
+export class Tunnels implements Disposable {
+  readonly #parts: TunnelsParts;
+  /** Until they end; at most `maxTunnels`. */
+  readonly #open = new Map<string, Open>();
+  /** Those with open tunnels. */
+  readonly #peers = new Map<string, Peer>();
+  readonly #subscriptions: Disposable[] = [];
+  #forAny: Disposable | undefined;
+  #isAccepting = true;
+
+  constructor(parts: TunnelsParts) {
+    this.#parts = parts;
+    const { bus, subjects, id } = parts;
+    const opened = (message: BusMessage) => this.#opened(message);
+    this.#forAny = bus.subscribe(`${subjects}.open`, opened, group);
+    this.#subscriptions.push(
+      bus.subscribe(`${subjects}.open.${id}`, opened),
+      bus.subscribe(`${subjects}.tunnel.${id}.*`, (message) => this.#heard(message)),
+      bus.subscribe(`${subjects}.life.${id}`, (message) => message.answer(new Uint8Array())),
+      bus.onLoss(() => this.#endAll()),
+    );
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** No new tunnels are accepted; those that are open stay. */
+  stopAccepting(): void {
+    this.#isAccepting = false;
+    this.#forAny?.[Symbol.dispose]();
+    this.#forAny = undefined;
+  }
+
+  get id(): string {
+    return this.#parts.id;
+  }
+
+  /** To this replica; undefined if it is gone or accepts nothing more. Rejects with a BusError if that cannot be said. */
+  connect(replica: string): Promise<Duplex | undefined> {
+    return isId.test(replica) ? this.#dial(`open.${replica}`) : Promise.resolve(undefined);
+  }
+
+  /** To any other replica that accepts work; undefined if there is none. */
+  connectAny(): Promise<Duplex | undefined> {
+    return this.#dial('open');
+  }
+
+  /** Whether this replica runs. Rejects with a BusError if that cannot be said. */
+  async isAlive(replica: string): Promise<boolean> {
+    const { bus, subjects } = this.#parts;
+    try {
+      await bus.ask(`${subjects}.life.${replica}`, new Uint8Array(), lifeMs);
+      return true;
+    } catch (error) {
+      if (error instanceof BusError && error.reason !== 'lost') return false;
+      throw error;
+    }
+  }
+
+  async #dial(subject: string): Promise<Duplex | undefined> {
+    const { bus, id, subjects } = this.#parts;
+    if (this.#open.size >= maxTunnels) {
+      throw new BusError('lost', `${maxTunnels} connections to other replicas are open`);
+    }
+    const name = newName();
+    let other: Other | undefined;
+    const early: Buffer[] = [];
+    const send = (frame: Buffer) => {
+      if (other === undefined) early.push(frame);
+      else this.#send(other, frame);
+    };
+    const tunnel = new Tunnel({ send, closed: () => this.#closed(name) });
+    // Before it is answered: the other end may begin at once.
+    this.#open.set(name, { tunnel, peer: '' });
+    try {
+      other = otherIn(await bus.ask(`${subjects}.${subject}`, asked(id, name), openMs));
+    } catch (error) {
+      this.#open.delete(name);
+      if (error instanceof BusError && error.reason !== 'lost') return undefined;
+      throw error;
+    }
+    if (other === undefined) {
+      this.#open.delete(name);
+      return undefined;
+    }
+    this.#begin(name, { tunnel, peer: other.replica });
+    for (const frame of early) this.#send(other, frame);
+    return tunnel;
+  }
+
+  #send({ replica, tunnel }: Other, frame: Buffer): void {
+    const { bus, subjects } = this.#parts;
+    bus.publish(`${subjects}.tunnel.${replica}.${tunnel}`, frame);
+  }
+
+  /** Another replica opens one. */
+  #opened(message: BusMessage): void {
+    const other = otherIn(message.body);
+    if (other === undefined) return;
+    if (!this.#isAccepting || this.#open.size >= maxTunnels) return message.answer(refused);
+    const name = newName();
+    const send = (frame: Buffer) => this.#send(other, frame);
+    const tunnel = new Tunnel({ send, closed: () => this.#closed(name) });
+    this.#begin(name, { tunnel, peer: other.replica });
+    message.answer(asked(this.#parts.id, name));
+    this.#parts.accepted(tunnel);
+  }
+
+  #begin(name: string, open: Open): void {
+    this.#open.set(name, open);
+    const peer = this.#peers.get(open.peer) ?? { tunnels: 0, late: 0, timer: undefined };
+    peer.tunnels += 1;
+    this.#peers.set(open.peer, peer);
+    if (peer.timer === undefined) this.#askLater(open.peer, peer);
+  }
+
+  #heard({ subject, body }: BusMessage): void {
+    const name = subject.slice(subject.lastIndexOf('.') + 1);
+    const frame = readFrame(body);
+    if (frame !== undefined) this.#open.get(name)?.tunnel.receive(frame);
+  }
+
+  #closed(name: string): void {
+    const open = this.#open.get(name);
+    this.#open.delete(name);
+    const peer = open && this.#peers.get(open.peer);
+    if (open === undefined || peer === undefined) return;
+    peer.tunnels -= 1;
+    if (peer.tunnels > 0) return;
+    peer.timer?.[Symbol.dispose]();
+    this.#peers.delete(open.peer);
+  }
+
+  #askLater(id: string, peer: Peer): void {
+    peer.timer = this.#parts.clock.after(
+      lifeEveryMs,
+      () => {
+        this.#askForLife(id, peer).catch(this.#parts.caught);
+      },
+      true,
+    );
+  }
+
+  async #askForLife(id: string, peer: Peer): Promise<void> {
+    const { bus, subjects } = this.#parts;
+    try {
+      await bus.ask(`${subjects}.life.${id}`, new Uint8Array(), lifeMs);
+      peer.late = 0;
+    } catch (error) {
+      peer.late += error instanceof BusError && error.reason === 'absent' ? latest : 1;
+    }
+    if (this.#peers.get(id) !== peer) return;
+    if (peer.late >= latest) this.#end(id);
+    else this.#askLater(id, peer);
+  }
+
+  /** Ends the tunnels of this peer. */
+  #end(peer: string): void {
+    for (const open of [...this.#open.values()]) {
+      if (open.peer === peer) open.tunnel.destroy(gone());
+    }
+  }
+
+  #endAll(): void {
+    for (const { tunnel } of [...this.#open.values()]) tunnel.destroy(gone());
+  }
+
+  [Symbol.dispose](): void {
+    this.stopAccepting();
+    this.#endAll();
+    for (const subscription of this.#subscriptions.splice(0)) subscription[Symbol.dispose]();
+  }
+}
+
+/** The other end of a tunnel: its replica, and that one's name for it. */
+interface Other {
+  readonly replica: string;
+  readonly tunnel: string;
+}
+
+const refused = Buffer.from('{}');
+
+function asked(replica: string, tunnel: string): Buffer {
+  return Buffer.from(JSON.stringify({ replica, tunnel }));
+}
+
+function otherIn(body: Uint8Array): Other | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString());
+    if (!isRecord(value)) return undefined;
+    const { replica, tunnel } = value;
+    if (typeof replica !== 'string' || typeof tunnel !== 'string') return undefined;
+    return isId.test(replica) && isId.test(tunnel) ? { replica, tunnel } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function newName(): string {
+  return randomBytes(12).toString('hex');
+}
+
+function gone(): BusError {
+  return new BusError('lost', 'the other replica is gone');
+}

@@ -1657,6 +1657,36 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'told-to-end-means-broken',
+    breaks:
+      'A window gives up, and refuses its calls, if the instance that it starts is told to end before it listens.',
+    file: 'src/instance/connect/start-policy.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/connect/start-policy.test.ts'],
+    promise: 'one-instance',
+    edits: [
+      {
+        find: `  0,
+  faultTable.unavailable.exit,
+  ...sentByOthers.map((name) => 128 + constants.signals[name]),`,
+        replace: '  faultTable.unavailable.exit,',
+      },
+      { find: `import { constants } from 'node:os';\n`, replace: '' },
+    ],
+  },
+  {
+    id: 'starts-without-pause',
+    breaks: 'A window starts instances that end at once as fast as it can.',
+    file: 'src/instance/connect/start-policy.ts',
+    foundBy: 'tests',
+    tests: [
+      'src/instance/connect/start-policy.test.ts',
+      'src/instance/connect/join-or-start.test.ts',
+    ],
+    promise: 'one-instance',
+    edits: [{ find: 'nextAt: at + pauseMs,', replace: 'nextAt: at + 0 * pauseMs,' }],
+  },
+  {
     id: 'descriptors-inherited',
     breaks: 'Files that the starting shell has open with a high number reach every server.',
     file: 'src/supervise/process/start/inherited-descriptors.ts',

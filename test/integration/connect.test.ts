@@ -6,7 +6,13 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mainProgram } from '../support/build.ts';
-import { instanceEnded, instancePid, openWindow, statusOf } from '../support/connect-window.ts';
+import {
+  holderPid,
+  instanceEnded,
+  instancePid,
+  openWindow,
+  statusOf,
+} from '../support/connect-window.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome, Started } from '../support/gateway-home.ts';
 import { executions, phases } from '../support/ledger.ts';
@@ -54,6 +60,33 @@ describe('connect', () => {
       process.kill(instancePid(home), 'SIGKILL');
       expect((await call('one')).content).toEqual(answered.content);
       expect(executions(ledger, 'one')).toBe(1);
+    }
+    await instanceEnded(home);
+  });
+
+  it('gets another instance if the next ones are told to end while they start #one-instance', async () => {
+    await using home = await GatewayHome.create({ mcpServers: { files: faultyStdio() } });
+    {
+      await using window = await openWindow(home);
+      await window.call('files__whoami');
+      let last = instancePid(home);
+      process.kill(last, 'SIGKILL');
+      let isAnswered = false;
+      // It changes nothing, so that it may have been sent to the one that was killed.
+      const next = window.client.listTools().finally(() => {
+        isAnswered = true;
+      });
+      for (let round = 0; round < 2; round += 1) {
+        const former = last;
+        const hasNext = () => {
+          last = holderPid(home) ?? former;
+          return isAnswered || last !== former;
+        };
+        await until(hasNext, 'the next instance to have the lock');
+        if (!isAnswered) process.kill(last, 'SIGTERM');
+      }
+      expect((await next).tools.map(({ name }) => name)).toContain('files__whoami');
+      expect(window.stderr()).toBe('');
     }
     await instanceEnded(home);
   });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { holderIn } from '../../src/instance/lock-holder.ts';
+import { errnoOf } from '../../src/kernel/errno.ts';
 import { mainProgram } from './build.ts';
 import type { GatewayHome } from './gateway-home.ts';
 import type { Json } from './gateway-stdio-client.ts';
@@ -48,10 +49,23 @@ export async function statusOf(home: GatewayHome): Promise<Json> {
   return JSON.parse((await home.run(['status', '--json'])).stdout);
 }
 
+/** The process that the lock of the instance names; undefined if it names none, or is just being replaced. */
+export function holderPid({ place: { folder } }: GatewayHome): number | undefined {
+  const locks = readdirSync(folder).filter((name) => name.startsWith('lock.'));
+  const last = locks
+    .sort((one, other) => one.length - other.length || (one < other ? -1 : 1))
+    .at(-1);
+  try {
+    return holderIn(readlinkSync(join(folder, last ?? '')))?.pid;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 /** The process of the instance, from its lock. */
-export function instancePid({ place: { folder } }: GatewayHome): number {
-  const lock = readdirSync(folder).find((name) => name.startsWith('lock.')) ?? '';
-  const pid = holderIn(readlinkSync(join(folder, lock)))?.pid;
+export function instancePid(home: GatewayHome): number {
+  const pid = holderPid(home);
   if (pid === undefined) throw new Error('nobody holds the lock');
   return pid;
 }

@@ -94,6 +94,7 @@ async function connect({ shell, configFile }: Invocation, idleEnd: string): Prom
   await connectClient({
     place,
     clock: shell.clock,
+    random: Math.random,
     program: ownIdentity().version,
     facts: () => factsOf(shell, config),
     start: async (logFile) => {

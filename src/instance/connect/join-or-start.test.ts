@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../../kernel/fault.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
 import type { DetachedEnd } from '../../supervise/process/start/start-detached.ts';
@@ -26,8 +27,30 @@ interface FakeEnd extends Partial<DetachedEnd> {
   readonly says?: string;
 }
 
+interface Around {
+  readonly isWanted?: boolean;
+  readonly clock?: Clock;
+  /** After so many looks the client has gone. */
+  readonly maxLooks?: number;
+}
+
+/** Each pause is over at once, and time has passed by it. */
+function hurriedClock(): Clock {
+  let now = 0;
+  return {
+    now: () => now,
+    wallNow: () => now,
+    after: (ms, task) => {
+      now += ms;
+      setImmediate(task);
+      return { [Symbol.dispose]: () => {} };
+    },
+  };
+}
+
 /** Each instance that is started ends in this way. */
-async function startsThatEnd(ends: readonly FakeEnd[], isWanted = true) {
+async function startsThatEnd(ends: readonly FakeEnd[], around: Around = {}) {
+  const { isWanted = true, clock = systemClock, maxLooks = 40 } = around;
   let starts = 0;
   let looks = 0;
   const joining = joinOrStart({
@@ -37,7 +60,8 @@ async function startsThatEnd(ends: readonly FakeEnd[], isWanted = true) {
       socket: join(folder, 'control.sock'),
       database: join(folder, 'state.db'),
     },
-    clock: systemClock,
+    clock,
+    random: () => 0,
     program: '1',
     facts: () => ({ folder, pid: 1 }),
     start: async (log) => {
@@ -49,7 +73,7 @@ async function startsThatEnd(ends: readonly FakeEnd[], isWanted = true) {
     },
     isOver: () => {
       looks += 1;
-      return looks > 40;
+      return looks > maxLooks;
     },
     isWanted: () => isWanted,
     graceMs: 0,
@@ -63,11 +87,25 @@ async function startsThatEnd(ends: readonly FakeEnd[], isWanted = true) {
 }
 
 describe('an instance that connect starts', () => {
-  it('and that is killed before it listens is started again, a few times #one-instance', async () => {
-    const killed = { code: null, signal: 'SIGKILL' as const };
-    expect(await startsThatEnd([killed])).toEqual({ starts: 4, code: 'unavailable' });
-    const failed = { code: 2, signal: null };
-    expect(await startsThatEnd([killed, failed])).toEqual({ starts: 2, code: 'unavailable' });
+  it('and that is ended before it listens is started again until the time is over #one-instance', async () => {
+    const hurried = () => ({ clock: hurriedClock(), maxLooks: Number.POSITIVE_INFINITY });
+    const log = join(folder, 'instance.log');
+    for (const [end, why] of [
+      [{ code: null, signal: 'SIGKILL' }, `its process was ended by SIGKILL; see ${log}`],
+      [{ code: 0, signal: null }, `see ${log}`],
+      [{ code: 3, signal: null }, `see ${log}`],
+    ] as const) {
+      // With pauses of 50 ms to 2 s, within 30 s.
+      expect(await startsThatEnd([end], hurried())).toEqual({ starts: 20, code: 'unavailable' });
+      expect(said).toBe(`no instance of /holdfast.json could be started: ${why}`);
+    }
+    const ends = [
+      { code: null, signal: 'SIGKILL' as const },
+      { code: 0, signal: null },
+      { code: 143, signal: null },
+      { code: 2, signal: null },
+    ];
+    expect(await startsThatEnd(ends, hurried())).toEqual({ starts: 4, code: 'unavailable' });
   });
 
   const failed = [{ code: 2, signal: null }];
@@ -84,10 +122,13 @@ describe('an instance that connect starts', () => {
 
   it('is left to whoever has ended the former, unless a request waits #one-instance', async () => {
     await ended({ isAsked: true });
-    expect(await startsThatEnd(failed, false)).toEqual({ starts: 0, code: 'cancelled' });
-    expect(await startsThatEnd(failed, true)).toMatchObject({ starts: 1 });
+    expect(await startsThatEnd(failed, { isWanted: false })).toEqual({
+      starts: 0,
+      code: 'cancelled',
+    });
+    expect(await startsThatEnd(failed)).toMatchObject({ starts: 1 });
     await ended({});
-    expect(await startsThatEnd(failed, false)).toMatchObject({ starts: 1 });
+    expect(await startsThatEnd(failed, { isWanted: false })).toMatchObject({ starts: 1 });
   });
 
   it('is left for a moment to a serve that is started again #one-instance', async () => {

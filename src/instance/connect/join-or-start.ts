@@ -3,9 +3,9 @@
 
 import { join as pathOf } from 'node:path';
 import { readOwnFile } from '../../kernel/bounded-file.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock, Random } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
-import { Fault, faultTable } from '../../kernel/fault.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { Detached, DetachedEnd } from '../../supervise/process/start/start-detached.ts';
 import { type Connected, join, TakesNoConnections } from '../control-client.ts';
@@ -21,10 +21,18 @@ import {
 } from '../lock-holder.ts';
 import { assertOwnFolder } from '../own-path.ts';
 import type { InstancePlace } from '../place.ts';
+import {
+  isSearchOver,
+  usualStartPolicy as policy,
+  type StartState,
+  searchBegun,
+  stepStart,
+} from './start-policy.ts';
 
 export interface Joining {
   readonly place: InstancePlace;
   readonly clock: Clock;
+  readonly random: Random;
   readonly program: string;
   /** What the client tells of itself, as it is now. */
   readonly facts: () => ClientFacts;
@@ -38,7 +46,6 @@ export interface Joining {
   readonly graceMs: number;
 }
 
-const startMs = 30_000;
 /** A longer one is not looked through for the reason. */
 const maxLogBytes = 16_777_216;
 const lookMs = 25;
@@ -47,12 +54,10 @@ const reservedMs = 20_000;
 const reservedWhileWantedMs = 2_000;
 /** A `holdfast serve` that has ended is probably started again by whoever has started it. */
 export const serveGraceMs = 2_000;
-/** One that is killed while it starts says nothing about the next one; one that is killed each time does. */
-const maxKilled = 3;
 
 /** What came of the starts of one search for an instance. */
 interface Starts {
-  killed: number;
+  state: StartState;
   /** By the last look, if one that listens took no connection. */
   refusal: Fault | undefined;
   last: LastStart | undefined;
@@ -66,19 +71,19 @@ interface LastStart {
 /** Throws a Fault if none can be had. */
 export async function joinOrStart(joining: Joining): Promise<Connected> {
   const { clock, isOver, graceMs } = joining;
-  const begunAt = clock.now();
-  const starts: Starts = { killed: 0, refusal: undefined, last: undefined };
+  const state = searchBegun(clock.now(), graceMs);
+  const starts: Starts = { state, refusal: undefined, last: undefined };
   await makePrivateFolder(joining.place.folder);
   await assertOwnFolder(joining.place.folder);
   for (;;) {
     const found = await look(joining, starts);
     if (typeof found === 'object') return found;
     const mayStart =
-      found === 'absent' && clock.now() >= begunAt + graceMs && !(await isReserved(joining));
+      found === 'absent' && clock.now() >= starts.state.nextAt && !(await isReserved(joining));
     const started = mayStart ? await startedHere(joining, starts) : undefined;
     if (started) return started;
     if (isOver()) throw new Fault('cancelled', 'the client has gone');
-    if (clock.now() > begunAt + startMs) {
+    if (isSearchOver(starts.state, clock.now(), policy)) {
       throw starts.refusal ?? (await notStarted(joining, starts));
     }
     await pause(clock, lookMs);
@@ -136,7 +141,7 @@ async function startedHere(joining: Joining, starts: Starts): Promise<Connected 
   const self = await ownHolder(program, clock.wallNow());
   const isHeld = async (holder: LockHolder) =>
     // For one in another container, only the time can tell.
-    (await isAlive(holder)) ?? clock.wallNow() - holder.since < 2 * startMs;
+    (await isAlive(holder)) ?? clock.wallNow() - holder.since < policy.totalMs + policy.startMs;
   const attempt = await takeLock(folder, self, isHeld);
   if (attempt.kind === 'held') return undefined;
   try {
@@ -150,14 +155,14 @@ async function startedHere(joining: Joining, starts: Starts): Promise<Connected 
   }
 }
 
-/** Undefined if another has to be looked for: it found one that may not listen yet, or no more, or was killed. */
+/** Undefined if another has to be looked for: it has ended, and not by its own fault. */
 async function whenItListens(
   joining: Joining,
   started: Detached,
   starts: Starts,
 ): Promise<Connected | undefined> {
-  const { clock, isOver } = joining;
-  const giveUpAt = clock.now() + startMs;
+  const { clock, random, isOver } = joining;
+  const giveUpAt = clock.now() + policy.startMs;
   const last: LastStart = { logFrom: started.logFrom, end: undefined };
   starts.last = last;
   started.ended
@@ -168,13 +173,14 @@ async function whenItListens(
   while (clock.now() < giveUpAt && !isOver()) {
     const found = await look(joining, starts);
     if (typeof found === 'object') return found;
-    const ended = last.end;
-    if (ended?.code === faultTable.unavailable.exit) return undefined;
-    if (ended !== undefined && ended.signal !== null && starts.killed < maxKilled) {
-      starts.killed += 1;
-      return undefined;
+    const { end } = last;
+    if (end !== undefined) {
+      const ended = { end, at: clock.now(), random: random() };
+      const [state, what] = stepStart(starts.state, ended, policy);
+      starts.state = state;
+      if (what === 'again') return undefined;
+      throw await notStarted(joining, starts);
     }
-    if (ended !== undefined) throw await notStarted(joining, starts);
     await pause(clock, lookMs);
   }
   return undefined;
@@ -186,9 +192,10 @@ export function logOf({ folder }: InstancePlace): string {
 
 async function notStarted({ place }: Joining, { last }: Starts): Promise<Fault> {
   const log = logOf(place);
-  const error = last?.end?.error ?? null;
+  const { error = null, signal = null } = last?.end ?? {};
   const said = last === undefined ? '' : await lastLine(log, last.logFrom);
-  const own = said === '' ? `see ${log}` : said;
+  const killed = signal === null ? '' : `its process was ended by ${signal}; `;
+  const own = said === '' ? `${killed}see ${log}` : said;
   const why = error === null ? own : `its process could not be created (${error})`;
   return new Fault('unavailable', `no instance of ${place.config} could be started: ${why}`);
 }

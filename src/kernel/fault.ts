@@ -84,7 +84,7 @@ export interface RpcError {
 export interface FaultRecord {
   /** What went wrong. */
   readonly code: FaultCode;
-  /** The server that was called; empty: none. */
+  /** The server that was called; `holdfast`: the instance, which a window of `holdfast connect` lost or could not get; empty: none. */
   readonly server: string;
   /** The tool that was called; absent: none. */
   readonly tool?: string;

@@ -14,6 +14,14 @@ function lost(run: PlantedRun, nonce: string, more: object = {}): PlantedRun {
   });
 }
 
+/** The answer of a window that gets no instance. */
+function refused(run: PlantedRun, nonce: string, more: object = {}): PlantedRun {
+  return run.fault(nonce, 'unavailable', 'no', {
+    ...{ server: 'holdfast', attempts: 0, generation: undefined },
+    ...more,
+  });
+}
+
 /** An instance is killed, and gone. */
 function killed(run: PlantedRun): PlantedRun {
   return run.instance('ending').instance('ended');
@@ -68,6 +76,16 @@ testRows(
           .ledger('x', 'received')
           .fault('x', 'outcome_unknown', 'maybe'),
       right: (run) => lost(killed(run.call('x', { ...FAR, tool: 'echo' })), 'x'),
+    },
+    {
+      title: 'a window without an instance names Holdfast, and only if nothing was sent',
+      wrong: (run) => refused(run.call('x', FAR), 'x', { attempts: 1 }),
+      right: (run) => refused(run.call('x', FAR), 'x'),
+    },
+    {
+      title: 'nobody else names Holdfast',
+      wrong: (run) => refused(run.call('x'), 'x'),
+      right: (run) => refused(run.call('x'), 'x', { server: 'pipe' }),
     },
   ]),
 );

@@ -74,14 +74,21 @@ export function judgeRecord(judged: Judged, verdict: Verdict): void {
 
 /** The words of the record that cannot stand beside each other. */
 function contradictions(judged: Judged): string[] {
-  const { call, fault } = judged;
+  const { fault } = judged;
   const { code, dispatched, attempts } = fault;
   const found = [...fault.defects];
   if (CODES[code] === undefined) found.push(`there is no code ${code}`);
-  if (fault.server !== call.server && fault.server !== '') found.push(`names ${fault.server}`);
+  if (!namesItsServer(judged)) found.push(`names ${fault.server}`);
   if (dispatched !== 'no' && attempts === 0) found.push('dispatched, but without an attempt');
   if (code === 'internal') found.push('a defect of ours, by its own word');
   return [...found, ...ofCode(judged)];
+}
+
+/** A window that gets no instance knows no server, and names Holdfast itself: nothing was sent to anybody. */
+function namesItsServer({ call, fault, server }: Judged): boolean {
+  if (fault.server === call.server || fault.server === '') return true;
+  const isUnsent = fault.dispatched === 'no' && fault.attempts === 0;
+  return fault.server === 'holdfast' && server.hasInstances && isUnsent;
 }
 
 function ofCode({ fault, server, call, trace, group }: Judged): string[] {

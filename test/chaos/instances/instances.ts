@@ -23,6 +23,8 @@ export class Instances {
   readonly #log: string;
   /** What was started beside the windows, until it has ended. */
   readonly #served = new Set<ChildProcess>();
+  /** Which processes were told to end by a signal; as many as the run has such ends. */
+  readonly #told = new Set<number>();
 
   constructor(home: GatewayHome, configFile: string) {
     this.home = home;
@@ -45,6 +47,7 @@ export class Instances {
     const there = way === 'shutdown' ? this.processes() : [pid];
     const rows = allProcesses();
     const started = new Set(there.flatMap((one) => below(one, rows)).map((row) => row.pid));
+    if (way === 'SIGTERM') this.#told.add(pid);
     this.#note('ending', way);
     const isAsked = way === 'shutdown' ? await this.#isShutDown() : signal(pid, way);
     const isGone = () => !isAsked || !isAnyThere(there);
@@ -65,14 +68,20 @@ export class Instances {
     this.#served.add(child);
     child.once('exit', (code, killedBy) => {
       this.#served.delete(child);
-      const isExpected = code === 0 || code === heldExit || killedBy === 'SIGKILL';
-      if (!isExpected) report(`holdfast serve of the windows ended with ${code ?? killedBy}`);
+      const isUsual = code === 0 || code === heldExit || killedBy === 'SIGKILL';
+      // It was told to end before it served anybody.
+      const isTold = code === toldExit || killedBy === 'SIGTERM';
+      if (!isUsual && !(isTold && this.#told.has(child.pid ?? 0)))
+        report(`holdfast serve of the windows ended with ${code ?? killedBy}`);
     });
   }
 
   /** No window is left: it ends by itself, or, if it was started by hand, when it is told to. */
   async rest(report: (finding: string) => void): Promise<void> {
-    for (const child of this.#served) child.kill('SIGTERM');
+    for (const child of this.#served) {
+      this.#told.add(child.pid ?? 0);
+      child.kill('SIGTERM');
+    }
     await until(() => this.processes().length === 0, 'the instance to end', endMs).catch(
       (error: Error) => report(`${error.message}, though its windows had left`),
     );
@@ -107,6 +116,8 @@ export class Instances {
 
 /** `unavailable`: another process is the instance. */
 const heldExit = 3;
+/** What shells say of a program that SIGTERM has ended. */
+const toldExit = 143;
 
 /** Its sockets are closed when the last of its threads has ended: when its parent can collect it. */
 function isAnyThere(pids: readonly number[]): boolean {

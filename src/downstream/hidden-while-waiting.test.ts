@@ -104,23 +104,28 @@ describe('a task whose tool is hidden while its server describes another', () =>
 });
 
 describe('a task that is watched, whose tool is hidden while a resource is waited for', () => {
-  it('is not granted, and is given up at its server #policy-at-once', async () => {
-    const subscribes = held('resources/subscribe', () => ({}));
-    const extension = { 'io.modelcontextprotocol/tasks': {} };
-    const times = { createdAt: 'x', lastUpdatedAt: 'y', ttlMs: 60_000, pollIntervalMs: 500 };
-    const task = { resultType: 'task', taskId: 't1', status: 'working', ...times };
+  const extension = { 'io.modelcontextprotocol/tasks': {} };
+  const times = { createdAt: 'x', lastUpdatedAt: 'y', ttlMs: 60_000, pollIntervalMs: 500 };
+  const task = { resultType: 'task', taskId: 't1', status: 'working', ...times };
+  const roles = { reader: { allow: ['a/*', 'resource:b/*'] } };
+
+  /** The server `a` has begun a task; `b` does not answer who subscribes to its resource. */
+  async function begun() {
+    const capabilities = { tools: {}, extensions: extension };
+    const found = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities };
+    const discovers = held('server/discover', () => ({
+      ...found,
+      ttlMs: 0,
+      cacheScope: 'private',
+    }));
     const tasks: Script = {
-      era: 'modern',
-      capabilities: { tools: {}, extensions: extension },
-      tools: [tool('work')],
-      on: { 'tools/call': () => task, 'subscriptions/listen': () => undefined },
+      ...{ era: 'modern', capabilities, tools: [tool('work')] },
+      on: { ...discovers.on, 'tools/call': () => task, 'subscriptions/listen': () => undefined },
     };
+    const subscribes = held('resources/subscribe', () => ({}));
     const resources: Script = { resources: [{ uri: 'x://r', name: 'r' }], on: subscribes.on };
-    const roles = { reader: { allow: ['a/*', 'resource:b/*'] } };
-    const { modern, config, host, servers, clock } = newGateway(
-      { a: tasks, b: resources },
-      { settings: { roles } },
-    );
+    const made = newGateway({ a: tasks, b: resources }, { settings: { roles } });
+    const { modern, clock, config, host } = made;
     const peer = modern({ extensions: extension }, { principal: reader, key: reader.id });
     const call = peer.call('a__work');
     peer.request('resources/list');
@@ -128,18 +133,46 @@ describe('a task that is watched, whose tool is hidden while a resource is waite
     await clock.advanceAsync(1_000);
     const { taskId } = call.result;
     subscribes.hold();
-    const listening = peer.request('subscriptions/listen', {
-      notifications: { taskIds: [taskId], resourceSubscriptions: ['x://r'] },
-    });
-    await settled();
-    expect([subscribes.waiting(), servers.a.heard('subscriptions/listen').length]).toEqual([1, 1]);
-    const { mcpServers } = config;
-    const next = { reader: { allow: ['resource:b/*'] } };
-    await host.apply({ mcpServers, hostTools: false, roles: next });
+    const listen = async () => {
+      const notifications = { taskIds: [taskId], resourceSubscriptions: ['x://r'] };
+      const listening = peer.request('subscriptions/listen', { notifications });
+      await settled();
+      expect(subscribes.waiting()).toBe(1);
+      return listening;
+    };
+    const hide = async () => {
+      const { mcpServers } = config;
+      const next = { reader: { allow: ['resource:b/*'] } };
+      await host.apply({ mcpServers, hostTools: false, roles: next });
+    };
+    const heard = (method: string) => made.servers.a.heard(method).length;
+    return { ...made, discovers, subscribes, listen, hide, heard };
+  }
+
+  it('is not granted, and is given up at its server #policy-at-once', async () => {
+    const { listen, hide, heard, subscribes } = await begun();
+    const listening = await listen();
+    expect(heard('subscriptions/listen')).toBe(1);
+    await hide();
     await subscribes.release();
     const [acknowledged] = listening.messages;
     expect(JSON.stringify(acknowledged)).toContain('x://r');
     expect(JSON.stringify(acknowledged)).not.toContain('taskIds');
-    expect(servers.a.heard('notifications/cancelled')).toHaveLength(1);
+    expect(heard('notifications/cancelled')).toBe(1);
+  });
+
+  it('is not asked for at a server that starts meanwhile #policy-at-once', async () => {
+    const { listen, hide, heard, subscribes, discovers, servers, clock } = await begun();
+    servers.a.child.exit();
+    await settled();
+    await clock.advanceAsync(20_000);
+    discovers.hold();
+    const listening = await listen();
+    expect(discovers.waiting()).toBe(1);
+    await hide();
+    await discovers.release();
+    expect([heard('server/discover'), heard('subscriptions/listen')]).toEqual([2, 0]);
+    await subscribes.release();
+    expect(JSON.stringify(listening.messages[0])).not.toContain('taskIds');
   });
 });

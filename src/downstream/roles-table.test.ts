@@ -23,7 +23,7 @@ import {
   type RecordedReply,
   settled,
 } from '../../test/support/fake-gateway.ts';
-import { type Cut, cutBy, type Principal } from '../policy/principal.ts';
+import { type Cut, cutBy, type Principal, verifiedPrincipal } from '../policy/principal.ts';
 
 type World = Awaited<ReturnType<typeof newWorld>>;
 type Peer = ReturnType<World['legacy']> | ReturnType<World['modern']>;
@@ -31,7 +31,8 @@ type Peer = ReturnType<World['legacy']> | ReturnType<World['modern']>;
 /** Everything that was answered and sent. */
 const heardIn = (reply: RecordedReply) => [...reply.sent, ...reply.answers].join('\n');
 
-const principalOf = (role: string | null): Principal => ({ id: `token:${role}`, role });
+const principalOf = (role: string | null): Principal =>
+  verifiedPrincipal(`token:${role}`, role, () => rulesOf(role)?.operator === true);
 
 const cuts: readonly Cut[] = [
   ...serverNames.map((name) => ({ kind: 'server' as const, name })),

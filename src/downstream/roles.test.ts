@@ -14,6 +14,10 @@ const content = (uri: string, says: string) => ({ contents: [{ uri, text: says }
 const scripts = {
   hidden: {
     instructions: 'instructions of the hidden server',
+    capabilities: {
+      ...{ tools: {}, prompts: {}, resources: {}, tasks: { requests: { tools: { call: {} } } } },
+      ...{ extensions: { 'x/hidden': {} }, experimental: { 'x-hidden': {} } },
+    },
     tools: [tool('echo'), tool('open__echo')],
     prompts: [{ name: 'p' }],
     resources: [{ uri: 'x://both', name: 'b' }],
@@ -130,6 +134,22 @@ describe('a principal with a role', () => {
     expect(servers.open.heard('resources/read')).toHaveLength(0);
   });
 
+  it.each(['resources/read', 'resources/subscribe', 'resources/directory/read', 'skills/get'])(
+    'is answered for an address that it may not read like for one that nobody has, and no server is asked: %s #roles-deny',
+    async (method) => {
+      const { ask, servers } = await world();
+      const denied = (await ask(method, { uri: 'x://secret' })).answered.error;
+      // Written as an address of a server that is not there, so nobody has it.
+      const nobodys = 'holdfast:nobody:x://secret';
+      const unknown = (await ask(method, { uri: nobodys })).answered.error;
+      expect(JSON.stringify(unknown)).toContain(nobodys);
+      expect(JSON.stringify(denied)).toBe(
+        JSON.stringify(unknown).replaceAll(nobodys, 'x://secret'),
+      );
+      expect(servers.open.heard(method)).toEqual([]);
+    },
+  );
+
   it('is greeted with the instructions of servers whose tools it may all use, and no others #roles-deny', async () => {
     const { ask } = await world();
     const clientInfo = { name: 'c', version: '1' };
@@ -140,6 +160,22 @@ describe('a principal with a role', () => {
       expect([role, told.includes('of the open server')]).toEqual([role, role === 'tools']);
       expect(told).not.toContain('hidden');
     }
+  });
+
+  it('is greeted with the capabilities of servers that it may see, and of no others #roles-deny', async () => {
+    const { ask, modern } = await world();
+    const clientInfo = { name: 'c', version: '1' };
+    const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const capabilitiesFor = async (principal: Principal) => {
+      const discovered = modern({}, { principal, key: principal.id }).request('server/discover');
+      const greeted = await ask('initialize', initialize, principal);
+      return [discovered, greeted].map(({ result }) => JSON.stringify(result['capabilities']));
+    };
+    for (const told of await capabilitiesFor(localUser)) {
+      expect(told).toMatch(/x\/hidden.*x-hidden/);
+    }
+    const told = await capabilitiesFor(reader);
+    expect(told.join()).not.toMatch(/hidden|"requests"/);
   });
 
   it('for prompts alone has those, and starts nothing for tools #roles-deny', async () => {

@@ -81,24 +81,31 @@ describe('a subscription whose resource is taken away while its server starts', 
 });
 
 const times = { createdAt: '', lastUpdatedAt: '', ttlMs: 60_000 };
-const task = { taskId: 't-1', status: 'working', ...times };
+const taskOf = (taskId: string) => ({ taskId, status: 'working', ...times });
 const taskServer: Script = {
   era: 'modern',
   capabilities: { tools: {}, extensions: { [extension]: {} } },
   tools: [tool('long'), tool('other')],
   on: {
-    'tools/call': () => ({ resultType: 'task', ...task }),
-    'tasks/get': () => ({ resultType: 'complete', ...task }),
+    'tools/call': ({ params }) => ({
+      resultType: 'task',
+      ...taskOf(params['name'] === 'long' ? 't-1' : 't-2'),
+    }),
+    'tasks/get': () => ({ resultType: 'complete', ...taskOf('t-1') }),
   },
 };
 
-/** Of a task whose connection has ended: the server may still know it, and only the handle says which tool. */
-async function forgottenTask() {
+/**
+ * Of tasks, one of each tool, whose connection has ended: the server may still know them, and only the handle says
+ * which tool it was.
+ */
+async function forgottenTasks() {
   const world = newWorld(taskServer, ['s/*']);
   const { peer, servers, host, clock } = world;
-  const begun = peer.call('s__long');
+  const begun = [peer.call('s__long'), peer.call('s__other')];
   await settled();
-  const taskId = String(begun.result['taskId']);
+  const taskIds = begun.map(({ result }) => String(result['taskId']));
+  const [taskId = ''] = taskIds;
   servers.s.child.exit();
   await settled();
   await clock.advanceAsync(20_000);
@@ -111,27 +118,28 @@ async function forgottenTask() {
     await clock.advanceAsync(20_000);
     return reply.answered;
   };
-  const listen = async () => {
-    const reply = peer.request('subscriptions/listen', { notifications: { taskIds: [taskId] } });
+  const listen = async (...handles: string[]) => {
+    const notifications = { taskIds: handles };
+    const reply = peer.request('subscriptions/listen', { notifications });
     await settled();
     await clock.advanceAsync(20_000);
     return reply;
   };
-  const tell = async () => {
+  const tell = async (id = 't-1') => {
     const { child } = servers.s;
     const subscriptionId = child.last('subscriptions/listen').id;
     const _meta = { 'io.modelcontextprotocol/subscriptionId': subscriptionId };
-    child.note('notifications/tasks', { ...task, _meta });
+    child.note('notifications/tasks', { ...taskOf(id), _meta });
     await settled();
   };
-  return { ...world, taskId, get, listen, tell };
+  return { ...world, taskId, taskIds, get, listen, tell };
 }
 
 const peerClient = { key: principal.id } as never;
 
 describe('a task that is known by its handle alone', () => {
   it('is decided by the tool that began it, not by any tool of its server #policy-at-once', async () => {
-    const { get, servers, allowOnly, taskId } = await forgottenTask();
+    const { get, servers, allowOnly, taskId } = await forgottenTasks();
     expect((await get()).result).toMatchObject({ taskId, status: 'working' });
     const asked = servers.s.heard('tasks/get').length;
     await allowOnly('s/other');
@@ -142,20 +150,49 @@ describe('a task that is known by its handle alone', () => {
   });
 
   it('is watched, and heard of, by who may use its tool only #policy-at-once', async () => {
-    const { listen, tell, allowOnly } = await forgottenTask();
+    const { listen, tell, allowOnly, taskId } = await forgottenTasks();
     const heard = (reply: Awaited<ReturnType<typeof listen>>) =>
       reply.messages.filter(({ method }) => method === 'notifications/tasks').length;
-    const open = await listen();
+    const open = await listen(taskId);
     await tell();
     expect(heard(open)).toBe(1);
     await allowOnly('s/other');
     await tell();
     expect(heard(open)).toBe(1);
-    expect(JSON.stringify((await listen()).messages[0])).not.toContain('taskIds');
+    expect(JSON.stringify((await listen(taskId)).messages[0])).not.toContain('taskIds');
+  });
+
+  it('is not watched by who may not use its tool, and no server is started for that #policy-at-once #roles-deny', async () => {
+    const { listen, servers, allowOnly, taskId } = await forgottenTasks();
+    const { children } = servers.s;
+    const before = children.length;
+    await allowOnly('s/other');
+    expect(JSON.stringify((await listen(taskId)).messages[0])).not.toContain('taskIds');
+    expect(children).toHaveLength(before);
+    await allowOnly('s/long');
+    expect(JSON.stringify((await listen(taskId)).messages[0])).toContain('taskIds');
+    expect(children).toHaveLength(before + 1);
+  });
+
+  it('is not heard of on a stream that stays for another task of its server #policy-at-once #roles-deny', async () => {
+    const { servers, listen, allowOnly, taskIds, tell } = await forgottenTasks();
+    const open = await listen(...taskIds);
+    expect(servers.s.heard('subscriptions/listen')).toHaveLength(1);
+    const heard = () =>
+      open.messages
+        .filter(({ method }) => method === 'notifications/tasks')
+        .map(({ params }) => taskIds.indexOf((params as { taskId: string }).taskId));
+    await tell('t-1');
+    await tell('t-2');
+    expect(heard()).toEqual([0, 1]);
+    await allowOnly('s/other');
+    await tell('t-1');
+    await tell('t-2');
+    expect(heard()).toEqual([0, 1, 1]);
   });
 
   it('is not watched if its tool is taken away while the server starts #policy-at-once', async () => {
-    const { peer, servers, allowOnly, taskId, clock } = await forgottenTask();
+    const { peer, servers, allowOnly, taskId, clock } = await forgottenTasks();
     servers.s.script = { ...taskServer, on: { 'server/discover': () => undefined } };
     const reply = peer.request('subscriptions/listen', { notifications: { taskIds: [taskId] } });
     await settled();

@@ -12,8 +12,8 @@ import { type Cut, localUser, type Principal, verifiedPrincipal } from '../polic
 const tools = ['a', 'b', 'c'].map((name) => tool(name, { annotations: { readOnlyHint: true } }));
 const answering: Script = { tools, on: { 'tools/call': () => text('done') } };
 const dying: Script = {
-  tools: [tool('x')],
-  on: { 'tools/call': (_h, child) => void child.exit() },
+  tools: [tool('x'), tool('hang')],
+  on: { 'tools/call': ({ params }, child) => void (params['name'] === 'x' && child.exit()) },
 };
 
 const roles = {
@@ -116,7 +116,7 @@ describe('the numbers of somebody who is no operator', () => {
     expect(await toolsOf(principal('reader'))).toEqual([['open', 1]]);
     expect(await toolsOf(principal('operator'))).toEqual([['open', 2]]);
     expect(await toolsOf(localUser)).toEqual([
-      ['hidden', 1],
+      ['hidden', 2],
       ['open', 3],
     ]);
   });
@@ -157,6 +157,36 @@ describe('the numbers of an operator', () => {
     expect(status.calls).toMatchObject({ total: 11, faults: 1 });
     expect(status.cache).toMatchObject({ entries: 5 });
     expect((await telemetry(localUser)).transportFaults).toBe(1);
+  });
+});
+
+describe('what a role does not allow', () => {
+  it('counts in no number of its operator: calls, calls under way, restarts #roles-deny #own-view', async () => {
+    const { principal, call, telemetry } = await busy();
+    await call(localUser, 'hidden__x');
+    await call(localUser, 'hidden__hang');
+    // Under way are the telemetry itself and the call that hangs.
+    const all = { requests: 14, inFlight: 2, workerRestarts: 2 };
+    expect(await telemetry(localUser)).toMatchObject(all);
+    const { requests, inFlight, workerRestarts } = await telemetry(principal('operator'));
+    expect({ requests, inFlight, workerRestarts }).toEqual({
+      ...{ requests: 11, inFlight: 0, workerRestarts: 0 },
+    });
+  });
+
+  it('is not told by its name to who has called it before #policy-at-once #own-view', async () => {
+    const { principal, call, health, telemetry, host, config } = await busy();
+    const who = principal('everything');
+    await call(who, 'hidden__x');
+    expect((await health(who)).lastFault).toMatchObject({ server: 'hidden', tool: 'x' });
+    expect(JSON.stringify((await telemetry(who)).methods)).toContain('hidden/x');
+    const { mcpServers } = config;
+    const everything = { allow: ['open/*', 'holdfast/*'] };
+    await host.apply({ mcpServers, roles: { ...roles, everything }, hostTools: true });
+    expect((await health(who)).lastFault).toBeNull();
+    const told = await telemetry(who);
+    expect(told.lastFault).toBeNull();
+    expect(JSON.stringify(told)).not.toContain('hidden');
   });
 });
 

@@ -187,33 +187,33 @@ export type ShownStatus = Omit<HostStatus, 'servers' | 'cache' | 'internalErrors
 
 /** What a principal that does not see everything may know. */
 export interface Known {
-  readonly mayKnow: (server: string, tool: string | null) => boolean;
   /** How many tools of this server it sees; null: they were not read. */
   readonly tools: (server: string) => number | null;
   readonly calls: CallCounts;
 }
 
-/** The same for a principal that may not see every server and tool, or not how the servers are run. */
+/**
+ * The same for a principal that may not see every tool, or not how the servers are run. The status has only servers
+ * that it may see; what has happened to one of them names no tool.
+ */
 export function shownStatus(
   status: HostStatus,
   principal: Principal,
-  { mayKnow, tools, calls }: Known,
+  { tools, calls }: Known,
 ): ShownStatus {
   const { cache: _cache, internalErrors: _errors, audit, disk, ...rest } = status;
   const { mode, problem } = audit;
   const isOperator = isOperatorOf(principal, '');
   const failing = "the gateway's disk is failing";
-  const servers = status.servers.filter(({ name }) => mayKnow(name, null));
   return {
     ...rest,
     config: isOperator ? rest.config : null,
     disk: disk.ok || isOperator ? disk : { ok: false, problem: failing },
     audit: isOperator ? audit : { mode, problem: problem && failing },
     calls,
-    servers: servers.map((server) => {
-      const { name, lastFault } = server;
-      const isHidden = lastFault?.tool !== undefined && !mayKnow(name, lastFault.tool);
-      const known = { ...server, tools: tools(name), lastFault: isHidden ? null : lastFault };
+    servers: status.servers.map((server) => {
+      const { name } = server;
+      const known = { ...server, tools: tools(name) };
       return isOperatorOf(principal, name) ? known : openServerStatus(known, principal);
     }),
   };

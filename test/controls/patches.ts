@@ -2034,6 +2034,62 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'role-restarts',
+    breaks: 'The telemetry counts the restarts of servers that its reader may not see.',
+    file: 'src/downstream/view/host-tool-sources.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/told-counts.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: 'const known = host.servers().filter(({ name }) => mayKnow(name, null));',
+        replace: 'const known = host.servers().filter(() => mayKnow);',
+      },
+    ],
+  },
+  {
+    id: 'role-under-way',
+    breaks: 'The telemetry counts calls under way at servers that its reader may not see.',
+    file: 'src/downstream/view/host-tool-sources.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/told-counts.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: 'const seen = host.servers().filter(({ name }) => mayKnow(name, null));',
+        replace: 'const seen = host.servers();',
+      },
+    ],
+  },
+  {
+    id: 'role-calls-of-before',
+    breaks: 'A tool that was taken away is named in the telemetry of who has called it.',
+    file: 'src/observe/traffic.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/told-counts.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'if (!named || mayKnow(named.server, named.tool)) rows.push(row);',
+        replace: 'if (!named || mayKnow) rows.push(row);',
+      },
+    ],
+  },
+  {
+    id: 'role-fault-of-before',
+    breaks: 'A fault names a tool that was taken away from who has called it.',
+    file: 'src/host-tools/host-tools.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/told-counts.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: "return server === '' || mayKnow(server, tool ?? null) ? disclosed(lastFault) : null;",
+        replace: 'void [server, tool, mayKnow]; return disclosed(lastFault);',
+      },
+    ],
+  },
+  {
     id: 'role-task-list',
     breaks: 'The list of tasks has those of a tool that their owner may not use any more.',
     file: 'src/downstream/tasks/task-requests.ts',
@@ -2049,17 +2105,54 @@ export const patches: readonly Patch[] = [
   },
   {
     id: 'role-task-watch',
-    breaks: 'A task can be followed on a stream by who may not use its tool any more.',
+    breaks: 'A server is started to follow a task for who may not use its tool any more.',
+    file: 'src/downstream/tasks/task-watch.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/taken-away.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      { find: 'host.access.authorize(incoming.principal, followRequest(owner));', replace: '' },
+    ],
+  },
+  {
+    id: 'role-task-watch-late',
+    breaks: 'A task is followed at its server though its tool was taken away while that started.',
+    file: 'src/downstream/tasks/task-watch.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-while-waiting.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'wished.filter((task) => host.access.isAllowed(principal, followRequest(task)))',
+        replace: 'wished.filter((task) => task !== undefined && principal)',
+      },
+    ],
+  },
+  {
+    id: 'role-task-granted-late',
+    breaks: 'A task is granted though its tool was taken away while a resource was waited for.',
+    file: 'src/downstream/tasks/task-watch.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-while-waiting.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'const isSeen = (task: WatchedTask) => host.access.isAllowed(principal, followRequest(task));',
+        replace: 'const isSeen = (task: WatchedTask) => host && principal && task !== undefined;',
+      },
+    ],
+  },
+  {
+    id: 'role-task-stays-watched',
+    breaks: 'A task stays followed at its server for who may not use its tool any more.',
     file: 'src/downstream/tasks/task-watch.ts',
     foundBy: 'tests',
     tests: roleTests,
-    promise: 'roles-deny',
-    rules: ['roles-deny', 'guard', 'policy-at-once'],
+    promise: 'policy-at-once',
     edits: [
-      { find: 'host.access.authorize(incoming.principal, followRequest(owner));', replace: '' },
       {
-        find: 'wished.filter((task) => host.access.isAllowed(principal, followRequest(task)))',
-        replace: 'wished.filter((task) => task !== undefined)',
+        find: 'return granted.some((task) => host.access.isAllowed(principal, followRequest(task)));',
+        replace: 'return granted.some((task) => host && principal && task !== undefined);',
       },
     ],
   },

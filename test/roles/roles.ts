@@ -24,6 +24,7 @@ export const roles: Readonly<Record<string, Rules>> = {
   'denied-itself': { allow: ['alpha/*'], deny: ['*'] },
   'host-tools': { allow: ['holdfast/*', 'beta/read'] },
   operator: { allow: ['beta/*'], operator: true },
+  'operator-of-read': { allow: ['holdfast/*', 'beta/read'], operator: true },
 };
 
 /** Roles that a credential may name and the config does not have. */

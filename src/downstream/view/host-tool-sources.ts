@@ -23,7 +23,6 @@ export function hostToolSources(gateway: Gateway, principal: Principal): HostToo
   const status = (): ShownStatus => host.status({ principal });
   const traffic = isAll ? host.traffic : trafficFor(gateway, principal, mayKnow);
   const known = {
-    mayKnow,
     tools: (server: string) => toolsOf(gateway, server, mayKnow),
     calls: traffic.calls,
   };

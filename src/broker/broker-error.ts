@@ -69,3 +69,7 @@ export class BrokerError extends Error {
     return permanent.has(this.reason);
   }
 }
+
+export function notAccepted(url: string): string {
+  return `${url} does not accept this credential: it is wrong, revoked or expired; make another with holdfast token add`;
+}

@@ -22,7 +22,10 @@ export function natsCredentialText({ mailbox, kind, role, to, secret }: NatsCred
 export function readNatsCredential(text: string): NatsCredential {
   const found = text.startsWith(prefix) ? credentialIn(text.slice(prefix.length)) : undefined;
   if (found !== undefined) return found;
-  throw new BrokerError('unauthorized', 'this credential is not one for a NATS server');
+  throw new BrokerError(
+    'unsupported',
+    'this credential is not one for a NATS server, or is damaged: use the file that holdfast broker nats-config has written',
+  );
 }
 
 function credentialIn(text: string): NatsCredential | undefined {

@@ -5,14 +5,21 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
-import { BrokerError } from './broker-error.ts';
+import { kindOfBroker } from './broker-address.ts';
 import type { OpenLink } from './contract.ts';
+import { assertCredential } from './credential-kind.ts';
+import type { Identity } from './identity.ts';
 import { readNatsCredential } from './nats-credential.ts';
 
-export interface LinkOptions {
+export interface LinkHolder {
   readonly url: string;
   /** One line, as `token add` or `broker nats-config` has printed it. */
   readonly credential: string;
+  /** Whose credential it has to be. */
+  readonly holder: Identity['kind'];
+}
+
+export interface LinkOptions extends LinkHolder {
   readonly seat: string;
   /** The kinds of mail that are received. */
   readonly kinds: readonly string[];
@@ -24,17 +31,10 @@ export interface LinkOptions {
   readonly caught: Caught;
 }
 
-const protocols: ReadonlyMap<string, 'embedded' | 'nats'> = new Map([
-  ['ws:', 'embedded'],
-  ['wss:', 'embedded'],
-  ['nats:', 'nats'],
-  ['tls:', 'nats'],
-]);
-
 /** Throws a BrokerError if the address or the credential can never be used. */
 export function linkOpener(options: LinkOptions): OpenLink {
   const { url, credential, seat, clock, ca } = options;
-  if (kindOfBroker(url) === 'embedded') {
+  if (assertLinkable(options) === 'embedded') {
     return async (signal) => {
       const { openSocketLink } = await import('./socket/socket-link.ts');
       return await openSocketLink({ url, secret: credential, seat, clock, ca }, signal);
@@ -47,12 +47,9 @@ export function linkOpener(options: LinkOptions): OpenLink {
   };
 }
 
-/** Throws a BrokerError if it is no address of a broker. */
-export function kindOfBroker(url: string): 'embedded' | 'nats' {
-  const kind = URL.canParse(url) ? protocols.get(new URL(url).protocol) : undefined;
-  if (kind !== undefined) return kind;
-  throw new BrokerError(
-    'not_a_broker',
-    `the address of a broker is ws://HOST:PORT, wss://HOST:PORT or nats://HOST:PORT, not ${JSON.stringify(url)}`,
-  );
+/** What can be said before anybody is asked. Throws a BrokerError. */
+export function assertLinkable({ url, credential, holder }: LinkHolder): 'embedded' | 'nats' {
+  const broker = kindOfBroker(url);
+  assertCredential(credential, broker, holder);
+  return broker;
 }

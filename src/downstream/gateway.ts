@@ -59,6 +59,8 @@ export interface GatewaySettings {
   readonly hostTools: boolean;
   /** How long a first list waits for servers without a known list. */
   readonly listWaitMs: number;
+  /** The one server behind it: a list that it has not given is an error, not an empty list. Absent: there may be several. */
+  readonly onlyServer?: string;
 }
 
 export interface GatewayParts {

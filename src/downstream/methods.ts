@@ -150,10 +150,23 @@ function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void 
   if (span && cursor === undefined) return incoming.error(invalidParams('cursor must be a string'));
   gateway.ownAnswers.count(incoming, {}, async () => {
     const result = await gateway.view.list(kind, incoming, cursor);
+    assertGiven(gateway, incoming, kind);
     if (result === undefined) {
       incoming.error(invalidParams('this cursor was not issued for this list; begin without one'));
     } else incoming.result(result);
   });
+}
+
+/** An empty list would say that there is nothing. Throws a Fault. */
+function assertGiven({ host, settings }: Gateway, incoming: Incoming, kind: ListKind): void {
+  const server = settings.onlyServer === undefined ? undefined : host.get(settings.onlyServer);
+  if (server === undefined || server.supervisor.connection !== undefined) return;
+  if (server.catalogueFor(incoming).definitions(kind) !== undefined) return;
+  const { name, supervisor } = server;
+  const late = new Fault('unavailable', `${name} has not answered yet; try again`, {
+    server: name,
+  });
+  throw supervisor.lastFault?.fault ?? late;
 }
 
 // --- what has an owner ---------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // The NATS client, loaded when the first link to a NATS server is opened, and what its errors mean to us.
 
-import { BrokerError } from '../broker-error.ts';
+import { BrokerError, notAccepted } from '../broker-error.ts';
 
 export type NatsClient = typeof import('@nats-io/transport-node');
 
@@ -39,7 +39,7 @@ export function endOfLink({ errors }: NatsClient, url: string, error: unknown): 
 /** Why there is no connection at all. */
 export function refusedConnect({ errors }: NatsClient, url: string, error: unknown): BrokerError {
   if (error instanceof errors.AuthorizationError) {
-    return new BrokerError('unauthorized', `${url} does not accept this credential`);
+    return new BrokerError('unauthorized', notAccepted(url));
   }
   const code = codeOf(error);
   if (

@@ -1,6 +1,6 @@
 // Why a broker's address gave no link: told apart by the status or the code of the error.
 
-import { BrokerError } from '../broker-error.ts';
+import { BrokerError, notAccepted } from '../broker-error.ts';
 
 /** `found` is the status of the answer, or the error instead of one. */
 export function refusedUpgrade(url: string, found: number | Error): BrokerError {
@@ -18,8 +18,9 @@ export function refusedUpgrade(url: string, found: number | Error): BrokerError 
 }
 
 function byStatus(url: string, status: number): BrokerError {
-  if (status === 401 || status === 403) {
-    return new BrokerError('unauthorized', `${url} does not accept this credential`);
+  if (status === 401) return new BrokerError('unauthorized', notAccepted(url));
+  if (status === 403) {
+    return new BrokerError('unauthorized', `${url} does not let anybody in from here (403)`);
   }
   if (status === 503) return new BrokerError('lost', `${url} has no room for another link now`);
   return notABroker(url);

@@ -7,18 +7,24 @@ import { ownIdentity } from '../../host/identity.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { localUser } from '../../policy/principal.ts';
 import { serveClient } from '../gateway/serve-streams.ts';
+import { FailureLines } from '../render/failure-lines.ts';
 import { remark, type Shell } from '../shell.ts';
 import { brokerFault } from './broker-fault.ts';
 
 export async function serveProxy(shell: Shell, options: WorkerOptions): Promise<number> {
   const { host, server } = opened(shell, options);
+  const failures = new FailureLines();
+  host.onEvent((event) => {
+    const line = failures.lineFor(event);
+    if (line !== undefined) remark(shell, line);
+  });
   try {
     const { naming, surface, hostTools, listWaitMs } = host.config;
     await using gateway = new Gateway({
       host,
       clock: host.clock,
       identity: ownIdentity(),
-      settings: { naming, surface, hostTools, listWaitMs },
+      settings: { naming, surface, hostTools, listWaitMs, onlyServer: server },
     });
     // The names of the orchestrator, unchanged.
     const principal = gateway.narrowed(localUser, { kind: 'server', name: server });

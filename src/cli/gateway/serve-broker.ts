@@ -44,7 +44,7 @@ export async function serveBroker(
   });
   try {
     const openLink = linkOpener({
-      ...{ url, credential, ca, clock, report, caught },
+      ...{ url, credential, ca, clock, report, caught, holder: 'orchestrator' },
       seat: seatOf(host.configFile),
       kinds: orchestratorKinds,
     });

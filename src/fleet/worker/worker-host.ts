@@ -1,7 +1,7 @@
 // The host of a worker: its one server is the orchestrator, reached through the broker. What the worker sees is what
 // its role allows there; the limits of the servers behind it apply there, so the worker's own are wide.
 
-import { linkOpener } from '../../broker/open-link.ts';
+import { assertLinkable, linkOpener } from '../../broker/open-link.ts';
 import { configFromObject } from '../../config/load.ts';
 import { safeNameFrom } from '../../config/server-name.ts';
 import { type HostSurroundings, hostFrom, type OpenedHost } from '../../host/create-host.ts';
@@ -40,6 +40,8 @@ export function workerHost(
   around: Omit<HostSurroundings, 'connectors'>,
 ): WorkerHost {
   const { broker: url, to, credential, ca } = options;
+  const holder = 'worker' as const;
+  assertLinkable({ url, credential, holder });
   const server = safeNameFrom(to, new Set());
   let host: OpenedHost | undefined;
   const caught = (error: unknown) => {
@@ -48,7 +50,7 @@ export function workerHost(
   };
   const connector: Connector = (parts, generation, signal, listener) => {
     const openLink = linkOpener({
-      ...{ url, credential, ca, caught },
+      ...{ url, credential, holder, ca, caught },
       seat: randomSeat(),
       kinds: workerKinds,
       clock: parts.clock,

@@ -1,0 +1,55 @@
+// What can be seen of a credential before anybody is asked: for which kind of broker it was made, and whether for a
+// worker or an orchestrator. What is known about it is said here; whether it is valid only the broker knows.
+
+import { BrokerError } from './broker-error.ts';
+import type { Identity } from './identity.ts';
+import { readNatsCredential } from './nats-credential.ts';
+
+type Holder = Identity['kind'];
+
+/** How those of the embedded broker begin. */
+const embedded: readonly (readonly [string, Holder])[] = [
+  ['hfw_', 'worker'],
+  ['hfo_', 'orchestrator'],
+];
+const ofNats = 'hfn_';
+
+/** Throws a BrokerError if it is made for another broker, or for somebody else. */
+export function assertCredential(
+  credential: string,
+  broker: 'embedded' | 'nats',
+  holder: Holder,
+): void {
+  const found = broker === 'nats' ? natsHolder(credential) : embeddedHolder(credential);
+  if (found === undefined || found === holder) return;
+  throw mismatch(
+    `this is the credential of ${a(found)}, and ${a(holder)} is needed here: make one with holdfast token add --${holder} NAME`,
+  );
+}
+
+function natsHolder(credential: string): Holder {
+  if (embedded.some(([prefix]) => credential.startsWith(prefix))) {
+    throw mismatch(
+      'this credential is not one for a NATS server: use the file that holdfast broker nats-config has written',
+    );
+  }
+  return readNatsCredential(credential).kind;
+}
+
+/** Undefined if that cannot be seen. */
+function embeddedHolder(credential: string): Holder | undefined {
+  if (credential.startsWith(ofNats)) {
+    throw mismatch(
+      'this credential is one for a NATS server: use a nats:// address, or a secret that holdfast token add has printed',
+    );
+  }
+  return embedded.find(([prefix]) => credential.startsWith(prefix))?.[1];
+}
+
+function a(holder: Holder): string {
+  return holder === 'worker' ? 'a worker' : 'an orchestrator';
+}
+
+function mismatch(words: string): BrokerError {
+  return new BrokerError('unsupported', words);
+}

@@ -67,8 +67,9 @@ export class Fleet implements AsyncDisposable {
     this.orchestrator = this.#orchestrate();
   }
 
-  static async start(name: FleetBrokerName, config: HomeConfig): Promise<Fleet> {
-    const broker = await fleetBrokers[name]();
+  /** On a new broker of this kind, or on one that it owns from now on. */
+  static async start(on: FleetBrokerName | FleetBroker, config: HomeConfig): Promise<Fleet> {
+    const broker = typeof on === 'string' ? await fleetBrokers[on]() : on;
     const fleet = new Fleet(broker, await GatewayHome.create(config));
     await fleet.orchestrator.printed('\n');
     return fleet;

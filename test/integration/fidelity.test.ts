@@ -3,33 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Host } from '../../src/host/host.ts';
+import { awkwardArguments, awkwardResults } from '../support/byte-exact-cases.ts';
 import { type FaultyHttp, faultyHttp, faultyStdio } from '../support/faulty.ts';
 import { faultOf, hostWith } from '../support/host.ts';
-
-/** JSON texts that a parse and a stringify would change. */
-const awkward: Readonly<Record<string, string>> = {
-  'an integer beyond 2^53': '{"n":9007199254740993}',
-  'a float that is an integer': '{"n":1.0}',
-  'a number beyond a double': '{"n":1e400,"m":-1e400}',
-  'negative zero': '{"n":-0,"m":-0.0}',
-  'key order': '{"z":1,"a":2,"10":3,"2":4}',
-  'lone surrogates': '{"s":"\\ud800","t":"\\udfff\\ud83d"}',
-  'escapes that need not be': '{"s":"\\u0041\\/\\u00e9é"}',
-  'duplicate keys': '{"a":1,"a":2,"b":{"c":1,"c":[]}}',
-  'a prototype key': '{"__proto__":{"x":1},"constructor":2}',
-  'white space': '{ "a" : [ 1 ,\t2 ] }',
-  'unknown members': '{"io.example/next":{"deep":[[[{}]]]}}',
-  'characters beyond the BMP': '{"s":"𝒳😀\u2028"}',
-};
-
-const results: Readonly<Record<string, string>> = {
-  'unknown content types': '{"content":[{"type":"io.example/hologram","data":{"x":1.0}}]}',
-  'unknown fields everywhere':
-    '{"content":[{"type":"text","text":"x","io.example/a":1e400}],"io.example/b":[-0],"_meta":{"c":9007199254740993}}',
-  'duplicate keys below structuredContent': '{"content":[],"structuredContent":{"a":1,"a":2.0}}',
-  'a lone surrogate in content': '{"content":[{"type":"text","text":"\\ud800"}]}',
-  'key order and spacing': '{ "isError" : false , "content" : [ ] }',
-};
 
 const transports = [
   'stdio legacy',
@@ -76,7 +52,7 @@ async function lastReceived(server: string): Promise<string> {
 describe.each(transports)('over %s', (transport) => {
   const server = transport.replace(' ', '-');
 
-  it.each(Object.entries(awkward))(
+  it.each(Object.entries(awkwardArguments))(
     'arguments with %s arrive byte for byte #byte-exact',
     async (_, args) => {
       const result = await host.callRaw(server, 'echo', args);
@@ -85,7 +61,7 @@ describe.each(transports)('over %s', (transport) => {
     },
   );
 
-  it.each(Object.entries(results))(
+  it.each(Object.entries(awkwardResults))(
     'a result with %s comes back byte for byte #byte-exact',
     async (_, result) => {
       const encoded = Buffer.from(result).toString('base64');

@@ -1,0 +1,120 @@
+// The bus between replicas on a NATS server: the one that has their store, over a connection of its own, so that what
+// is passed on between replicas does not hold up what is stored. Nothing is kept there.
+
+import type { Msg } from '@nats-io/transport-node';
+import type { Clock, Random } from '../kernel/clock.ts';
+import { type Caught, ignored } from '../kernel/contain.ts';
+import type { NatsPlace } from '../nats/nats-address.ts';
+import { NatsError } from '../nats/nats-error.ts';
+import { Connection } from '../store/nats/connection.ts';
+import { usualPolicy } from '../store/nats/connection-machine.ts';
+import { openSession, type Session } from '../store/nats/session.ts';
+import { type Bus, BusError, type BusMessage } from './bus.ts';
+
+export interface NatsBusParts {
+  readonly place: NatsPlace;
+  readonly clock: Clock;
+  readonly random?: Random;
+  readonly caught: Caught;
+}
+
+interface Subscribed {
+  readonly subject: string;
+  readonly group: string | undefined;
+  readonly heard: (message: BusMessage) => void;
+  /** On the connection of the moment. */
+  live: Disposable | undefined;
+}
+
+export class NatsBus implements Bus, AsyncDisposable {
+  readonly #parts: NatsBusParts;
+  readonly #connection: Connection;
+  /** Until they are disposed; bound: the parts of one replica. */
+  readonly #subscribed = new Set<Subscribed>();
+  /** Until they are disposed; bound: the parts of one replica. */
+  readonly #losses = new Set<() => void>();
+  #session: Session | undefined;
+
+  constructor(parts: NatsBusParts) {
+    const { place, clock, random = Math.random, caught } = parts;
+    this.#parts = parts;
+    this.#connection = new Connection({
+      ...{ clock, random, caught, policy: usualPolicy },
+      open: (signal) => openSession({ place, clock, caught }, signal),
+      // The store says the same of the same server.
+      report: ignored,
+      recovered: ignored,
+      troubleOf: ({ message, isPermanent }) => ({ problem: message, isPermanent }),
+    });
+    this.#connection.onSession((session) => this.#opened(session));
+  }
+
+  publish(subject: string, body: Uint8Array): void {
+    this.#session?.wire.publish(subject, body);
+  }
+
+  subscribe(subject: string, heard: (message: BusMessage) => void, group?: string): Disposable {
+    const one: Subscribed = { subject, group, heard, live: undefined };
+    this.#subscribed.add(one);
+    if (this.#session !== undefined) listen(this.#session, one);
+    return {
+      [Symbol.dispose]: () => {
+        this.#subscribed.delete(one);
+        one.live?.[Symbol.dispose]();
+      },
+    };
+  }
+
+  async ask(subject: string, body: Uint8Array, withinMs: number): Promise<Uint8Array> {
+    const { clock } = this.#parts;
+    let timer: Disposable | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const refused = () => reject(new BusError('late', 'another replica did not answer in time'));
+      timer = clock.after(withinMs, refused);
+    });
+    try {
+      const { wire } = await this.#connection.session();
+      const answer = await Promise.race([wire.ask(subject, body), late]);
+      return answer.data;
+    } catch (error) {
+      throw error instanceof NatsError ? refusedBy(error) : error;
+    } finally {
+      timer?.[Symbol.dispose]();
+      // Nobody waits for it any more.
+      late.catch(ignored);
+    }
+  }
+
+  onLoss(lost: () => void): Disposable {
+    this.#losses.add(lost);
+    return { [Symbol.dispose]: () => void this.#losses.delete(lost) };
+  }
+
+  #opened(session: Session): void {
+    this.#session = session;
+    for (const one of this.#subscribed) listen(session, one);
+    session.wire.ended
+      .then(() => {
+        if (this.#session === session) this.#session = undefined;
+        for (const lost of [...this.#losses]) lost();
+      })
+      .catch(this.#parts.caught);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.close();
+  }
+}
+
+function listen({ wire }: Session, one: Subscribed): void {
+  const heard = (message: Msg) => {
+    const { subject, data } = message;
+    one.heard({ subject, body: data, answer: (body) => void message.respond(body) });
+  };
+  one.live = wire.subscribe(one.subject, heard, one.group);
+}
+
+function refusedBy({ reason, message }: NatsError): BusError {
+  if (reason === 'absent') return new BusError('absent', message);
+  return new BusError(reason === 'timeout' ? 'late' : 'lost', message);
+}

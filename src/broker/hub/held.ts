@@ -1,6 +1,7 @@
-// A letter that the broker holds until its reader has acknowledged it.
+// A letter that the broker holds until its reader has acknowledged it: in memory, from and to what is stored of it.
 
 import type { Sender } from '../contract.ts';
+import { bodyOf, type StoredLetter, storedBody } from './stored-letter.ts';
 
 export interface Held {
   readonly number: number;
@@ -20,4 +21,52 @@ export interface Held {
   stored: Promise<void>;
   /** The disk has refused it, and its reader had it already. */
   isUnkept: boolean;
+}
+
+/** What was read from a socket together may be so much larger than a letter in it. */
+const spareBytes = 1_024;
+
+/** A letter may be held for long: its body must not keep everything in memory that was read with it. */
+export function ownBody(body: Buffer): Buffer {
+  if (body.buffer.byteLength <= 2 * body.length + spareBytes) return body;
+  const own = Buffer.allocUnsafeSlow(body.length);
+  body.copy(own);
+  return own;
+}
+
+export function storedFrom(held: Held): StoredLetter {
+  const { number, id, from, to, seat, kind, about, expiresAt, body } = held;
+  return {
+    number,
+    id,
+    from,
+    to,
+    seat: seat ?? null,
+    kind,
+    about: about ?? null,
+    expiresAt: expiresAt ?? null,
+    ...storedBody(body),
+  };
+}
+
+/** `now`: the same moment on both clocks of this process. */
+export function heldFrom(
+  stored: StoredLetter,
+  now: { readonly wall: number; readonly monotonic: number },
+): Held {
+  const { number, id, from, to, kind, about, seat, expiresAt } = stored;
+  return {
+    number,
+    id,
+    from,
+    to,
+    seat: seat ?? undefined,
+    kind,
+    about: about ?? undefined,
+    expiresAt: expiresAt ?? undefined,
+    endsAt: expiresAt === null ? undefined : now.monotonic + expiresAt - now.wall,
+    body: bodyOf(stored),
+    stored: Promise.resolve(),
+    isUnkept: false,
+  };
 }

@@ -109,6 +109,30 @@ describe('a credential that is revoked between the request for a link and its he
   });
 });
 
+describe('a letter that is kept', () => {
+  it('does not keep in memory what was read from the socket with it #no-growth', async () => {
+    const { join } = await hubWith();
+    const { member } = join(boss);
+    const read = Buffer.alloc(65_536, 'x');
+    await member.deliver(letter('ann.mcp', { body: read.subarray(100, 110) }));
+    const [handed] = join(ann, 'window', ['note']).peer.handed;
+    expect(handed?.body.toString()).toBe('xxxxxxxxxx');
+    expect(handed?.body.buffer.byteLength).toBe(10);
+  });
+
+  it('is on the disk also if it is put aside before it was written, until it is there #broker-durable', async () => {
+    const { join, open, aside } = await hubWith();
+    const never: Promise<number> = new Promise(() => {});
+    aside.append = () => never;
+    const { member } = join(boss);
+    const reader = join(ann, 'window', ['note']);
+    const kept = member.deliver(letter('ann.mcp', { id: 'kept' }));
+    reader.member.setAside(reader.peer.handed[0]?.number ?? 0, 'it is none');
+    await kept;
+    expect((await open()).figures.letters).toBe(1);
+  });
+});
+
 describe('the limits of a hub', () => {
   it('are so many links of one mailbox, and one that is replaced is none more #no-growth', async () => {
     const { join } = await hubWith({ maxSeats: 2 });

@@ -18,7 +18,9 @@ interface Waiting {
 }
 
 interface Pending extends Waiting {
-  readonly letter: StoredLetter;
+  readonly number: number;
+  /** Made when it is written: many are done with before that. */
+  readonly letter: () => StoredLetter;
 }
 
 /** Entries, or bytes of letters, that may be in the log before it is looked whether most of it can go. */
@@ -89,9 +91,9 @@ export class Inbox {
   }
 
   /** Resolves when it is on the disk, or done with. Rejects with a StoreError. */
-  put(letter: StoredLetter): Promise<void> {
+  put(number: number, letter: () => StoredLetter): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#put.set(letter.number, { letter, resolve, reject });
+      this.#put.set(number, { number, letter, resolve, reject });
       this.#write();
     });
   }
@@ -133,34 +135,34 @@ export class Inbox {
   }
 
   async #writeOne(): Promise<void> {
-    const put = this.#nextPut();
+    const { put, letters } = this.#nextPut();
     const done = this.#done;
     this.#done = [];
     if (put.length === 0 && done.length === 0) return;
     const waiting: readonly Waiting[] = [...put, ...done.map((one) => one.waiting)];
     try {
-      await this.#append({
-        put: put.map(({ letter }) => letter),
-        done: done.map(({ number }) => number),
-      });
+      await this.#append({ put: letters, done: done.map(({ number }) => number) });
       for (const { resolve } of waiting) resolve();
     } catch (error) {
       for (const { reject } of waiting) reject(error);
     }
   }
 
-  /** Taken from those that wait, up to the size of one entry. */
-  #nextPut(): readonly Pending[] {
+  /** Taken from those that wait, up to the size of one entry, as they are stored. */
+  #nextPut(): { readonly put: readonly Pending[]; readonly letters: readonly StoredLetter[] } {
     const put: Pending[] = [];
+    const letters: StoredLetter[] = [];
     let bytes = 0;
     for (const pending of this.#put.values()) {
       put.push(pending);
-      bytes += pending.letter.body.length;
+      const letter = pending.letter();
+      letters.push(letter);
+      bytes += letter.body.length;
       if (bytes >= entryBytes) break;
     }
     if (put.length === this.#put.size) this.#put = new Map();
-    else for (const { letter } of put) this.#put.delete(letter.number);
-    return put;
+    else for (const { number } of put) this.#put.delete(number);
+    return { put, letters };
   }
 
   async #append(entry: Entry): Promise<void> {

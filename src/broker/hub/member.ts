@@ -34,6 +34,8 @@ export class Member {
   readonly identity: Identity;
   readonly seat: string;
   readonly peer: Peer;
+  /** As it is stamped on its letters. */
+  readonly sender: Sender;
   #isOver = false;
 
   constructor(hub: Hub, identity: Identity, seat: string, peer: Peer) {
@@ -41,10 +43,7 @@ export class Member {
     this.identity = identity;
     this.seat = seat;
     this.peer = peer;
-  }
-
-  get sender(): Sender {
-    return { mailbox: this.identity.mailbox, seat: this.seat, role: this.identity.role };
+    this.sender = { mailbox: identity.mailbox, seat, role: identity.role };
   }
 
   async deliver(letter: Letter): Promise<void> {

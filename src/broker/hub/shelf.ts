@@ -4,9 +4,13 @@
 // that has left wait again, before newer ones. A pure data structure: it decides which letter goes to whom, and
 // its caller sends it.
 
+import { RingMap } from '../../kernel/ring-map.ts';
 import type { Held } from './held.ts';
 import { LetterQueue } from './letter-queue.ts';
 import { type HubLimits, weightOf } from './limits.ts';
+
+/** So many letters are here at once, as a rule. */
+const usualLetters = 256;
 
 /** Somebody who reads mail of this kind. */
 export interface Reader {
@@ -17,7 +21,7 @@ export interface Reader {
 interface Reading {
   readonly reader: Reader;
   /** By number; at most `windowLetters`. */
-  readonly unacknowledged: Map<number, Held>;
+  readonly unacknowledged: RingMap<number, Held>;
   bytes: number;
 }
 
@@ -38,7 +42,7 @@ export class Shelf {
   /** By seat; at most one for each link of this mailbox. */
   readonly #readings = new Map<string, Reading>();
   /** All that are here, handed out or not, by number; at most `maxLetters`. */
-  readonly #letters = new Map<number, Held>();
+  readonly #letters = new RingMap<number, Held>(usualLetters);
   /** The number of each, by its sender and id, one for each letter: the same one sent again is no second. */
   readonly #numbers = new Map<string, number>();
   #bytes = 0;
@@ -77,7 +81,11 @@ export class Shelf {
   join(reader: Reader): void {
     this.leave(reader.seat);
     this.#hadReader = true;
-    this.#readings.set(reader.seat, { reader, unacknowledged: new Map(), bytes: 0 });
+    this.#readings.set(reader.seat, {
+      reader,
+      unacknowledged: new RingMap(usualLetters),
+      bytes: 0,
+    });
     this.#handOut(reader.seat);
     this.#handOut('');
   }
@@ -87,7 +95,7 @@ export class Shelf {
     const reading = this.#readings.get(seat);
     if (reading === undefined) return;
     this.#readings.delete(seat);
-    const back = [...reading.unacknowledged.values()];
+    const back = reading.unacknowledged.values();
     for (const place of new Set(back.map((held) => held.seat ?? ''))) {
       this.#queueOf(place).putBack(back.filter((held) => (held.seat ?? '') === place));
       this.#handOut(place);

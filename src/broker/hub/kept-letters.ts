@@ -1,0 +1,167 @@
+// The letters that the hub keeps: their numbers, what they weigh, by sender and in all, and that each is on the disk
+// (`inbox.ts`) until it is done with. Which reader has a letter is known to its shelf.
+
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { RingMap } from '../../kernel/ring-map.ts';
+import type { Log } from '../../store/contract/log.ts';
+import { StoreError } from '../../store/store-error.ts';
+import { BrokerError } from '../broker-error.ts';
+import type { Letter } from '../contract.ts';
+import { type Held, heldFrom, ownBody, storedFrom } from './held.ts';
+import { Inbox } from './inbox.ts';
+import { type HubLimits, weightOf } from './limits.ts';
+import type { Member } from './member.ts';
+import { SenderShares } from './sender-shares.ts';
+import type { Shelf } from './shelf.ts';
+
+/** So many letters are kept at once, as a rule. */
+const usualLetters = 4_096;
+
+export class KeptLetters {
+  readonly #clock: Clock;
+  readonly #limits: HubLimits;
+  readonly #inbox: Inbox;
+  /** The shelf of each kept letter, by number; bounded by the limits of shelves. */
+  readonly #shelfOf = new RingMap<number, Shelf>(usualLetters);
+  readonly #shares = new SenderShares();
+  #bytes = 0;
+  #nextNumber = 1;
+
+  constructor(log: Log, clock: Clock, limits: HubLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#inbox = new Inbox(log, (number) => {
+      const held = this.#shelfOf.get(number)?.letter(number);
+      return held && storedFrom(held);
+    });
+  }
+
+  get size(): number {
+    return this.#shelfOf.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What an earlier process has kept, each on its shelf; how many entries cannot be read. */
+  async load(shelfFor: (held: Held) => Shelf): Promise<number> {
+    const { letters, unreadable, nextNumber } = await this.#inbox.load();
+    this.#nextNumber = nextNumber;
+    const now = { wall: this.#clock.wallNow(), monotonic: this.#clock.now() };
+    for (const stored of letters) {
+      const held = heldFrom(stored, now);
+      const shelf = shelfFor(held);
+      this.#remember(shelf, held);
+      shelf.put(held);
+    }
+    return unreadable;
+  }
+
+  /** Throws a BrokerError if there is no room; resolves when it is on the disk. */
+  keep(shelf: Shelf, member: Member, letter: Letter): Promise<void> {
+    const same = shelf.sameAs(member.identity.mailbox, letter.id);
+    if (same !== undefined) return same.isUnkept ? this.#store(shelf, same) : same.stored;
+    this.#assertRoom(member, letter, shelf);
+    const held = this.#held(member, letter);
+    this.#remember(shelf, held);
+    const stored = this.#store(shelf, held);
+    shelf.put(held);
+    return stored;
+  }
+
+  /** It is kept no longer by its shelf, if this member has it; `done` says so to the disk. */
+  take({ identity, seat }: Member, number: number): Held | undefined {
+    const shelf = this.#shelfOf.get(number);
+    const isTheirs = shelf?.letter(number)?.to === identity.mailbox;
+    const held = isTheirs ? shelf?.take(seat, number) : undefined;
+    if (held !== undefined) this.#forget(held);
+    return held;
+  }
+
+  /** It has left its shelf by itself. */
+  hasExpired(held: Held): void {
+    this.#forget(held);
+    // A disk that refuses is known from what is written for others; it expires again after a restart.
+    this.done(held).catch(ignored);
+  }
+
+  /** Resolves when the disk knows it. */
+  done({ number }: Held): Promise<void> {
+    return this.#inbox.done(number);
+  }
+
+  /** When nothing is being written any more. */
+  settled(): Promise<void> {
+    return this.#inbox.settled();
+  }
+
+  #store(shelf: Shelf, held: Held): Promise<void> {
+    held.isUnkept = false;
+    const put = this.#inbox.put(held.number, () => storedFrom(held));
+    held.stored = put.catch((error: unknown) => {
+      this.#drop(shelf, held);
+      throw notKept(error);
+    });
+    // Whoever waits for it hears of it; nobody need.
+    held.stored.catch(ignored);
+    return held.stored;
+  }
+
+  #assertRoom({ identity }: Member, letter: Letter, shelf: Shelf): void {
+    const weight = weightOf(letter);
+    const { maxTotalBytes } = this.#limits;
+    if (!shelf.hasRoomFor(weight) || this.#bytes + weight > maxTotalBytes) {
+      throw new BrokerError('full', `the mailbox ${letter.to} is full`);
+    }
+    if (
+      identity.kind === 'worker' &&
+      !this.#shares.hasRoom(identity.mailbox, weight, this.#limits)
+    ) {
+      throw new BrokerError('full', `too many letters of ${identity.mailbox} are not read yet`);
+    }
+  }
+
+  #held(member: Member, { id, to, seat, kind, about, ttlMs, body }: Letter): Held {
+    const number = this.#nextNumber;
+    this.#nextNumber += 1;
+    return {
+      number,
+      id,
+      from: member.sender,
+      to,
+      seat,
+      kind,
+      about,
+      expiresAt: ttlMs === undefined ? undefined : this.#clock.wallNow() + ttlMs,
+      endsAt: ttlMs === undefined ? undefined : this.#clock.now() + ttlMs,
+      body: ownBody(body),
+      stored: Promise.resolve(),
+      isUnkept: false,
+    };
+  }
+
+  #remember(shelf: Shelf, held: Held): void {
+    this.#shelfOf.set(held.number, shelf);
+    this.#bytes += weightOf(held);
+    this.#shares.add(held.from.mailbox, weightOf(held));
+  }
+
+  #forget(held: Held): void {
+    this.#shelfOf.delete(held.number);
+    this.#bytes -= weightOf(held);
+    this.#shares.remove(held.from.mailbox, weightOf(held));
+  }
+
+  /** It is not on the disk: it goes to nobody who does not have it already. */
+  #drop(shelf: Shelf, held: Held): void {
+    if (shelf.withdraw(held.number)) this.#forget(held);
+    else held.isUnkept = true;
+  }
+}
+
+function notKept(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  return new BrokerError(error.reason === 'full' ? 'full' : 'not_kept', error.message);
+}

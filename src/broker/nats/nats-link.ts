@@ -114,7 +114,7 @@ class NatsLink implements Link {
     this.maxBodyBytes = Math.min(maxBodyBytes, maxPayload - headerBytes);
     this.#jetStream = new JetStream(wire, url);
     this.#serverClock = new ServerClock(wire, this.#jetStream, clock, mailbox);
-    this.#told = new ToldLetters(wire);
+    this.#told = new ToldLetters(wire, clock);
     this.#presence = new Presence(wire, this.#told, this.self, identity);
     this.#mailboxes = new Mailboxes(wire, this.self);
     this.ended = wire.ended;

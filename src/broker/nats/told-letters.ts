@@ -1,8 +1,9 @@
 // Letters that are told: published once, and not kept. The server says at once if nobody listens, or if this
 // credential may not write there, both before it answers the next ping. So each is remembered until a ping that was
-// sent after it is answered, and no longer.
+// sent after it is answered, and not much longer: one ping serves all that were told in a while.
 
 import type { Msg, MsgHdrs } from '@nats-io/transport-node';
+import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Wire } from './wire.ts';
@@ -13,6 +14,8 @@ interface Told {
 }
 
 const noResponders = 503;
+/** From the first that is told to the ping. */
+const confirmAfterMs = 20;
 /** Beyond this the oldest is forgotten. */
 const maxTold = 16_384;
 
@@ -22,10 +25,13 @@ export class ToldLetters {
   /** By number, until the server has answered a later ping; at most `maxTold`. */
   readonly #told = new Map<number, Told>();
   #next = 1;
-  #isConfirming = false;
+  readonly #clock: Clock;
+  /** There is one while anything is remembered. */
+  #confirming: Disposable | undefined;
 
-  constructor(wire: Wire) {
+  constructor(wire: Wire, clock: Clock) {
     this.#wire = wire;
+    this.#clock = clock;
     this.#inbox = wire.newInbox();
     wire.subscribe(`${this.#inbox}.*`, (message) => this.#answered(message));
     wire.onViolation((subject) => this.#violated(subject));
@@ -38,7 +44,7 @@ export class ToldLetters {
     this.#told.delete(number - maxTold);
     const reply = `${this.#inbox}.${number}`;
     this.#wire.publish(subject, body, headers === undefined ? { reply } : { reply, headers });
-    if (!this.#isConfirming) this.#confirm().catch(ignored);
+    this.#confirming ??= this.#confirmLater();
   }
 
   /** When the server has said what it has to say about everything told so far. Rejects with a BrokerError. */
@@ -50,23 +56,25 @@ export class ToldLetters {
 
   /** Nobody knows what became of the rest. */
   end(why: BrokerError): void {
+    this.#confirming?.[Symbol.dispose]();
     const rest = [...this.#told.values()];
     this.#told.clear();
     for (const { refused } of rest) refused(why);
   }
 
+  #confirmLater(): Disposable {
+    return this.#clock.after(confirmAfterMs, () => this.#confirm().catch(ignored), true);
+  }
+
   /** What the server has seen without a word was passed on. Rejects when the link has ended. */
   async #confirm(): Promise<void> {
-    this.#isConfirming = true;
-    while (this.#told.size > 0) {
-      const before = this.#next;
-      await this.settled();
-      for (const number of this.#told.keys()) {
-        if (number >= before) break;
-        this.#told.delete(number);
-      }
+    const before = this.#next;
+    await this.settled();
+    for (const number of this.#told.keys()) {
+      if (number >= before) break;
+      this.#told.delete(number);
     }
-    this.#isConfirming = false;
+    this.#confirming = this.#told.size > 0 ? this.#confirmLater() : undefined;
   }
 
   /** Anything else than a word of the server is ignored: a reader does not answer here. */

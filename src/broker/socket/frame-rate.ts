@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 
-const framesPerSecond = 20_000;
+const framesPerSecond = 40_000;
 const burst = 20_000;
 /** Timers are not finer, and reading in many small pieces costs more. */
 const shortestMs = 10;

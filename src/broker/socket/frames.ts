@@ -5,6 +5,7 @@
 
 import { isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
 import { type BrokerRefusal, isBrokerRefusal } from '../broker-error.ts';
+import { headerText } from './header-text.ts';
 
 export const protocolVersion = 1;
 /** Named in the request for the WebSocket, so that something else does not answer by mistake. */
@@ -70,7 +71,7 @@ export interface Decoded<Header> {
 }
 
 export function encodeFrame(header: ClientFrame | HubFrame, body?: Buffer): Buffer {
-  const text = JSON.stringify(header);
+  const text = headerText(header);
   const length = Buffer.byteLength(text);
   const frame = Buffer.allocUnsafe(4 + length + (body?.length ?? 0));
   frame.writeUInt32BE(length, 0);

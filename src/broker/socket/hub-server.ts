@@ -72,7 +72,7 @@ export async function startHubServer(options: HubServerOptions): Promise<HubServ
       return;
     }
     sockets.handleUpgrade(request, socket, head, (link) => {
-      new HubSocket({ hub, clock, caught }, identity, link);
+      new HubSocket({ hub, clock, caught }, identity, link, socket);
     });
   });
   await listening(server, host, port);

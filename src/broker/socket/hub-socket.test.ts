@@ -91,7 +91,8 @@ async function opened(wrapped: (log: Log) => Log = (log) => log) {
   const caught = (error: unknown) => void errors.push(error);
   const link = (identity: Identity) => {
     const socket = new PlayedSocket();
-    new HubSocket({ hub, clock, caught }, identity, socket as unknown as WebSocket);
+    const stream = { cork: () => {}, uncork: () => {} };
+    new HubSocket({ hub, clock, caught }, identity, socket as unknown as WebSocket, stream);
     return socket;
   };
   const greeted = (identity: Identity) => {

@@ -4,6 +4,7 @@
 // slows only itself. A link whose other side is silent is ended after two missed pings, so that its seat is free
 // and its letters wait for the next reader.
 
+import type { Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -22,6 +23,7 @@ import {
   protocolVersion,
 } from './frames.ts';
 import { TurnBatch } from './turn-batch.ts';
+import { TurnWrites } from './turn-writes.ts';
 
 export interface HubSocketParts {
   readonly hub: Hub;
@@ -53,6 +55,7 @@ export class HubSocket implements Peer {
   #waiting = 0;
   #isOver = false;
   readonly #rate: FrameRate;
+  readonly #writes: TurnWrites;
   /** At most one of each. */
   readonly #holds = new Set<Hold>();
   #sentBytes = 0;
@@ -62,8 +65,15 @@ export class HubSocket implements Peer {
   #timer: Disposable;
   #rateTimer: Disposable | undefined;
 
-  constructor(parts: HubSocketParts, identity: Identity, socket: WebSocket) {
+  /** `stream` is what the WebSocket writes to. */
+  constructor(
+    parts: HubSocketParts,
+    identity: Identity,
+    socket: WebSocket,
+    stream: Pick<Writable, 'cork' | 'uncork'>,
+  ) {
     this.#parts = parts;
+    this.#writes = new TurnWrites(stream);
     this.#identity = identity;
     this.#socket = socket;
     this.#rate = new FrameRate(parts.clock);
@@ -157,7 +167,7 @@ export class HubSocket implements Peer {
   #ask(member: Member, header: Asking, body: Buffer): void {
     switch (header.is) {
       case 'deliver':
-        return this.#await(header.n, () => member.deliver(letterIn(header, body)));
+        return this.#await(header.n, member.deliver(letterIn(header, body)));
       case 'tell':
         return this.#orRefuse(header.n, () => member.tell(letterIn(header, body)));
       case 'ack':
@@ -177,17 +187,22 @@ export class HubSocket implements Peer {
   }
 
   /** Its sender hears when it is kept; while too many wait, nothing more is read from it. */
-  #await(n: number, deliver: () => Promise<void>): void {
+  #await(n: number, stored: Promise<void>): void {
     this.#waiting += 1;
     if (this.#waiting >= maxWaiting) this.#hold('disk');
-    deliver()
-      .then(() => this.#done.add(n))
-      .catch((error: unknown) => this.#refused(n, error))
-      .finally(() => {
-        this.#waiting -= 1;
-        if (this.#waiting < maxWaiting) this.#release('disk');
-      })
-      .catch(this.#parts.caught);
+    const settled = () => {
+      this.#waiting -= 1;
+      if (this.#waiting < maxWaiting) this.#release('disk');
+    };
+    const kept = () => {
+      settled();
+      this.#done.add(n);
+    };
+    const refused = (error: unknown) => {
+      settled();
+      this.#refused(n, error);
+    };
+    stored.then(kept, refused).catch(this.#parts.caught);
   }
 
   #orRefuse(n: number, work: () => void): void {
@@ -211,6 +226,7 @@ export class HubSocket implements Peer {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     const bytes = encodeFrame(frame, body);
     this.#sentBytes += bytes.length;
+    this.#writes.gather();
     if (this.backlogBytes < maxUnread) return this.#socket.send(bytes);
     this.#hold('unread');
     this.#socket.send(bytes, () => {

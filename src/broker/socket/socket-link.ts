@@ -2,8 +2,10 @@
 // a hello; from then on each question has a number, and its answer the same. When the link ends, everything that
 // waits is rejected with the reason. It is never opened again: its user opens another (`reconnecting`).
 
+import type { Writable } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Clock } from '../../kernel/clock.ts';
+import { RingMap } from '../../kernel/ring-map.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import { refusalOf } from './close-codes.ts';
@@ -20,6 +22,7 @@ import {
 } from './frames.ts';
 import { refusedUpgrade } from './refused-upgrade.ts';
 import { TurnBatch } from './turn-batch.ts';
+import { TurnWrites } from './turn-writes.ts';
 
 export interface SocketLinkOptions {
   /** `ws://` or `wss://`. */
@@ -50,6 +53,8 @@ const handshakeMs = 5_000;
 const maxFrameBytes = 16 * 1024 * 1024 + maxHeaderBytes + 4;
 /** A refusal comes soon, or not at all. */
 const maxTold = 4_096;
+/** Questions that wait at once, as a rule. */
+const usualWaiting = 256;
 /** The broker pings every five seconds. */
 const silentAfterMs = 15_000;
 
@@ -85,12 +90,16 @@ export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal):
     socket.once('close', (code, words) => {
       fail(new BrokerError(refusalOf(code), words.toString() || `${url} has ended the link`));
     });
+    let stream: Writable | undefined;
+    socket.once('upgrade', (response) => {
+      stream = response.socket;
+    });
     socket.once('open', () => {
       socket.send(encodeFrame({ is: 'hello', version: protocolVersion, seat }));
     });
     socket.once('message', (data: Buffer) => {
       const frame = decodeHubFrame(data);
-      if (frame?.header.is !== 'welcome') {
+      if (frame?.header.is !== 'welcome' || stream === undefined) {
         return fail(
           new BrokerError('not_a_broker', `${url} does not speak the protocol of a broker`),
         );
@@ -98,20 +107,29 @@ export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal):
       signal.removeEventListener('abort', onAbort);
       timer[Symbol.dispose]();
       socket.removeAllListeners();
-      resolve(new SocketLink(socket, url, clock, frame.header));
+      resolve(new SocketLink({ socket, stream, url, clock }, frame.header));
     });
   });
 }
 
+interface OpenedSocket {
+  readonly socket: WebSocket;
+  /** What it writes to. */
+  readonly stream: Writable;
+  readonly url: string;
+  readonly clock: Clock;
+}
+
 class SocketLink implements Link {
   readonly #socket: WebSocket;
+  readonly #writes: TurnWrites;
   readonly #url: string;
   readonly self: Sender;
   readonly maxBodyBytes: number;
   /** By number, until answered; bound: what its user waits for. */
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new RingMap<number, Waiting>(usualWaiting);
   /** Who hears of a refusal of what was told, by number; at most the last `maxTold`. */
-  readonly #told = new Map<number, (why: BrokerError) => void>();
+  readonly #told = new RingMap<number, (why: BrokerError) => void>(maxTold);
   readonly #acks = new TurnBatch((mails) => this.#sendFrame({ is: 'ack', mails }));
   /** One for each kind that is received. */
   readonly #readers = new Map<string, MailReader>();
@@ -125,12 +143,11 @@ class SocketLink implements Link {
   #silence: Disposable;
 
   constructor(
-    socket: WebSocket,
-    url: string,
-    clock: Clock,
+    { socket, stream, url, clock }: OpenedSocket,
     { mailbox, seat, role, maxBody }: Welcome,
   ) {
     this.#socket = socket;
+    this.#writes = new TurnWrites(stream);
     this.#url = url;
     this.self = { mailbox, seat, role };
     this.maxBodyBytes = maxBody;
@@ -156,13 +173,13 @@ class SocketLink implements Link {
     await this.#ask({ is: 'deliver', id, to, seat, kind, about, ttl: ttlMs }, body);
   }
 
-  tell(letter: Letter, refused: (why: BrokerError) => void = () => {}): void {
+  tell(letter: Letter, refused?: (why: BrokerError) => void): void {
     const { id, to, seat, kind, about, ttlMs, toAll, body } = letter;
     const n = this.#send({ is: 'tell', id, to, seat, kind, about, ttl: ttlMs, all: toAll }, body);
-    if (n instanceof BrokerError) return refused(n);
-    this.#told.set(n, refused);
+    if (n instanceof BrokerError) return refused?.(n);
     const oldest = n - maxTold;
     this.#told.delete(oldest);
+    if (refused !== undefined) this.#told.set(n, refused);
   }
 
   async receive(kind: string, reader: MailReader): Promise<void> {
@@ -206,6 +223,7 @@ class SocketLink implements Link {
     if (!isSendable(frame))
       return new BrokerError('bad_letter', 'a name or time in it cannot be used');
     this.#next += 1;
+    this.#writes.gather();
     this.#socket.send(encodeFrame(frame, body));
     return n;
   }
@@ -256,7 +274,9 @@ class SocketLink implements Link {
   }
 
   #sendFrame(frame: ClientFrame): void {
-    if (this.#over === undefined) this.#socket.send(encodeFrame(frame));
+    if (this.#over !== undefined) return;
+    this.#writes.gather();
+    this.#socket.send(encodeFrame(frame));
   }
 
   #mail(header: MailFrame, body: Buffer): void {
@@ -284,10 +304,11 @@ class SocketLink implements Link {
     if (this.#over !== undefined) return;
     this.#over = why;
     this.#silence[Symbol.dispose]();
-    for (const { reject } of this.#waiting.values()) reject(why);
+    const [waiting, told] = [this.#waiting.values(), this.#told.values()];
     this.#waiting.clear();
-    for (const refused of this.#told.values()) refused(why);
     this.#told.clear();
+    for (const { reject } of waiting) reject(why);
+    for (const refused of told) refused(why);
     this.#end(why);
   }
 }

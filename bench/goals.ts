@@ -2,6 +2,9 @@
 
 import { type Ratio, shownRatio } from './ratios.ts';
 
+/** Requests a second of letters that are told, and of letters that are kept, of what the bare subject does. */
+export const brokerGoals = { told: 0.7, kept: 0.6 } as const;
+
 export class Goals {
   #missed = 0;
 

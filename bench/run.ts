@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asked, wholeNumber } from '../test/proof/asked.ts';
+import { benchBroker } from './broker/bench.ts';
 import { benchConnect } from './connect.ts';
 import { benchGateway } from './gateway/bench.ts';
 import { benchBuilds } from './gateway/builds.ts';
@@ -12,10 +13,10 @@ import { benchLibrary } from './library/bench.ts';
 import { benchRoles } from './roles.ts';
 import { benchStartup } from './startup.ts';
 
-const help = `npm run bench -- [library|gateway|startup|connect|roles|builds]... [--quick] [--rounds N] [--base DIR]
+const help = `npm run bench -- [library|gateway|startup|connect|roles|broker|builds]... [--quick] [--rounds N] [--base DIR]
 
 Measures this build and prints the figures. Exit code 1 if a goal is missed. Without a name: library,
-gateway, startup, connect and roles, and builds if there is a --base.
+gateway, startup, connect, roles and broker, and builds if there is a --base.
   --quick       3 rounds
   --rounds N    how many rounds (15)
   --base DIR    another build of Holdfast (a dist folder), which builds compares with this one
@@ -36,6 +37,7 @@ if (wish !== undefined) {
     ['startup', () => benchStartup(rounds)],
     ['connect', () => benchConnect(rounds)],
     ['roles', () => benchRoles(rounds)],
+    ['broker', () => benchBroker(rounds)],
   ]);
   // Two builds of the same program: only where there is another one.
   if (base !== undefined) benches.set('builds', () => benchBuilds({ rounds, seconds: 1, base }));
@@ -63,7 +65,7 @@ function readWish(): Wish | string {
 }
 
 function problemOf(names: readonly string[], base: string | undefined): string | undefined {
-  const known = new Set(['library', 'gateway', 'startup', 'connect', 'roles', 'builds']);
+  const known = new Set(['library', 'gateway', 'startup', 'connect', 'roles', 'broker', 'builds']);
   const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined) return `there is no benchmark "${unknown}"`;
   if (names.includes('builds') && base === undefined) return 'builds needs --base DIR';

@@ -1,0 +1,146 @@
+// A gateway as one of several replicas, where its store is on a NATS server: who it is, its connections to the others,
+// and the key that all of them have. The key is in a file that is copied to each machine; only a mark of it goes through
+// the store, so that a replica with another key refuses to serve, instead of refusing what clients got elsewhere.
+
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { keyFileOf } from '../../config/config-path.ts';
+import type { LoadedConfig } from '../../config/loaded.ts';
+import { specHash } from '../../config/spec-hash.ts';
+import type { OpenedHost } from '../../host/create-host.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { Fault } from '../../kernel/fault.ts';
+import { natsPlaceIn } from '../../nats/nats-address.ts';
+import type { HostEvent } from '../../observe/events.ts';
+import { BreakerNews } from '../../replicas/breaker-news.ts';
+import { NatsBus } from '../../replicas/nats-bus.ts';
+import { Tunnels } from '../../replicas/tunnel/tunnels.ts';
+import { keyFrom } from '../../store/key-file.ts';
+import { StoreError } from '../../store/store-error.ts';
+
+/** So long a replica that ends stays, so that a balancer which looks at /readyz notices. */
+const noticeMs = 2_000;
+const keyRecord = 'key';
+
+export class Replicas implements AsyncDisposable {
+  readonly id = randomBytes(8).toString('hex');
+  /** 32 bytes, the same at all replicas. */
+  readonly key: Buffer;
+  readonly tunnels: Tunnels;
+  readonly #clock: Clock;
+  readonly #bus: NatsBus;
+  readonly #subjects: string;
+  #news: BreakerNews | undefined;
+  #host: OpenedHost | undefined;
+  #accept: (connection: Duplex) => void = (connection) => void connection.destroy();
+
+  private constructor(key: Buffer, bus: NatsBus, namespace: string, clock: Clock) {
+    this.key = key;
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#subjects = `hfr.${namespace}`;
+    this.tunnels = new Tunnels({
+      bus,
+      clock,
+      subjects: this.#subjects,
+      id: this.id,
+      accepted: (connection) => this.#accept(connection),
+      caught: (error) => this.#caught(error),
+    });
+  }
+
+  /** Undefined where the store is not shared. Throws a Fault. */
+  static async open(
+    { config, file }: LoadedConfig,
+    clock: Clock,
+  ): Promise<Replicas | undefined> {
+    const place = natsPlaceIn(config.store);
+    if (place === undefined) return undefined;
+    const { keyFile, http } = config;
+    if (http.auth === 'none') {
+      const why = 'whoever can write to the NATS server could use this gateway';
+      throw new Fault(
+        'invalid_request',
+        `"store" is on a NATS server and "http.auth" is "none": ${why}; set "http.auth" to "token"`,
+      );
+    }
+    const key = await keyFrom(keyFileOf(keyFile, file) ?? 'holdfast.key');
+    const bus: NatsBus = new NatsBus({ place, clock, caught: (error) => replicas.#caught(error) });
+    const replicas: Replicas = new Replicas(key, bus, place.namespace, clock);
+    return replicas;
+  }
+
+  /** Whether this replica runs. Rejects if that cannot be said. */
+  isAlive(replica: string): Promise<boolean> {
+    return this.tunnels.isAlive(replica);
+  }
+
+  /** The host is there: from now on other replicas are told of its breakers, and it of theirs. */
+  async join(host: OpenedHost, keyFile: string): Promise<void> {
+    this.#host = host;
+    this.#news = new BreakerNews({
+      bus: this.#bus,
+      subjects: this.#subjects,
+      id: this.id,
+      servers: () =>
+        host.servers().map(({ config, supervisor }) => ({
+          spec: config.type === 'stdio' ? null : specHash(config),
+          told: (circuit) => supervisor.breaker.told(circuit),
+        })),
+      caught: (error) => this.#caught(error),
+    });
+    await this.#assertSameKey(host, keyFile);
+  }
+
+  /** An event of a server of this host. */
+  heard(event: HostEvent): void {
+    if (event.kind !== 'circuit') return;
+    const config = this.#host?.get(event.server)?.config;
+    if (config === undefined || config.type === 'stdio') return;
+    this.#news?.changed(specHash(config), event.circuit);
+  }
+
+  /** From now on what other replicas pass on is served by this. */
+  serve(accept: (connection: Duplex) => void): void {
+    this.#accept = accept;
+  }
+
+  /** New work goes to the others. Resolves when a balancer has had time to notice, if there are others. */
+  async leave(): Promise<void> {
+    this.tunnels.stopAccepting();
+    const other = await this.tunnels.connectAny().catch(() => undefined);
+    if (other === undefined) return;
+    other.destroy();
+    await new Promise<void>((resolve) => void this.#clock.after(noticeMs, resolve));
+  }
+
+  /** A store that cannot be reached says so itself, and is not asked again. */
+  async #assertSameKey(host: OpenedHost, keyFile: string): Promise<void> {
+    const records = host.records('replicas', { durability: 'durable' });
+    const mark = createHmac('sha256', this.key).update('holdfast replicas: mark').digest('hex');
+    try {
+      const put = await records.putIfAbsent(keyRecord, { mark });
+      const { mark: known } = (put.isPut ? { mark } : (put.entry?.value ?? {})) as {
+        readonly mark?: unknown;
+      };
+      if (known === mark) return;
+    } catch (error) {
+      if (error instanceof StoreError) return;
+      throw error;
+    }
+    throw new Fault(
+      'invalid_request',
+      `the key in ${keyFile} is not that of the other replicas on this store: copy theirs to this place ("keyFile" in the config), or give this one a store of its own (another name at the end of its nats:// address)`,
+    );
+  }
+
+  #caught(error: unknown): void {
+    this.#host?.defects.caught('another replica', error);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#news?.[Symbol.dispose]();
+    this.tunnels[Symbol.dispose]();
+    await this.#bus[Symbol.asyncDispose]();
+  }
+}

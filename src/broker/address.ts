@@ -27,3 +27,8 @@ export function isLetterId(text: string): boolean {
 export function mailboxOfWorker(name: string): string {
   return `${name}.mcp`;
 }
+
+/** Whether it is the mailbox of a worker; no name of an orchestrator ends like one. */
+export function isOfWorker(mailbox: string): boolean {
+  return mailbox.endsWith(mailboxOfWorker(''));
+}

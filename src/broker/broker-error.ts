@@ -73,3 +73,8 @@ export class BrokerError extends Error {
 export function notAccepted(url: string): string {
   return `${url} does not accept this credential: it is wrong, revoked or expired; make another with holdfast token add`;
 }
+
+/** Whether it says why a link is there no longer, and nothing about the letter that waited. */
+export function isEndOfLink({ reason, isPermanent }: BrokerError): boolean {
+  return isPermanent || reason === 'lost' || reason === 'closed';
+}

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { Link } from '../../src/broker/contract.ts';
 import { Hub } from '../../src/broker/hub/hub.ts';
 import type { HubLimits } from '../../src/broker/hub/limits.ts';
+import type { Identity } from '../../src/broker/identity.ts';
 import { type HubServer, startHubServer } from '../../src/broker/socket/hub-server.ts';
 import { openSocketLink } from '../../src/broker/socket/socket-link.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
@@ -18,6 +19,8 @@ export interface EmbeddedBroker extends BrokerSubject {
   /** Every link ends, and none can be opened until `start`. */
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** Its credential is gone. */
+  revoke(member: MemberName): void;
 }
 
 export async function startEmbeddedBroker(
@@ -25,18 +28,22 @@ export async function startEmbeddedBroker(
 ): Promise<EmbeddedBroker> {
   const clock = systemClock;
   const store = new MemoryStore({ clock });
-  const secrets = new Map(Object.entries(members));
-  const byMailbox = new Map(Object.values(members).map((one) => [one.mailbox as string, one]));
+  const secrets = new Map<string, Identity>(Object.entries(members));
+  const byMailbox = new Map<string, Identity>(
+    Object.values(members).map((one) => [one.mailbox, one]),
+  );
+  let hub: Hub | undefined;
   const listen = async (port: number): Promise<HubServer> => {
     const letters = store.log('letters', { durability: 'process' });
     const aside = store.log('aside', { durability: 'process' });
     const ownerOf = (mailbox: string) => byMailbox.get(mailbox);
-    const hub = await Hub.open({ clock, letters, aside, ownerOf, report: () => {}, limits });
+    const opened = await Hub.open({ clock, letters, aside, ownerOf, report: () => {}, limits });
     const caught = (error: unknown) => {
       throw error;
     };
     const authenticate = (secret: string) => secrets.get(secret);
-    return startHubServer({ hub, clock, caught, host: '127.0.0.1', port, authenticate });
+    hub = opened;
+    return startHubServer({ hub: opened, clock, caught, host: '127.0.0.1', port, authenticate });
   };
   let server: HubServer | undefined = await listen(0);
   const { port } = server.address;
@@ -61,6 +68,11 @@ export async function startEmbeddedBroker(
     },
     stop,
     start,
+    revoke: (member) => {
+      secrets.delete(member);
+      byMailbox.delete(members[member].mailbox);
+      hub?.credentialsChanged();
+    },
     [Symbol.asyncDispose]: stop,
   };
 }

@@ -47,6 +47,13 @@ export class NatsServer implements AsyncDisposable {
     await this.#run();
   }
 
+  /** As its operator does it: a new config for these members, and a signal. */
+  reload(fleet: readonly NatsMember[]): void {
+    const storeDir = join(this.folder, 'store');
+    writeFileSync(join(this.folder, 'nats.conf'), natsConfig(fleet, { storeDir }));
+    this.#child?.kill('SIGHUP');
+  }
+
   /** It stays alive, and answers nothing. */
   freeze(): void {
     this.#child?.kill('SIGSTOP');

@@ -6,6 +6,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { Log } from '../../store/contract/log.ts';
+import { isOfWorker } from '../address.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter } from '../contract.ts';
 import { type Identity, mayWrite } from '../identity.ts';
@@ -79,6 +80,7 @@ export class Hub {
     if (unreadable > 0)
       options.report(`${unreadable} entries of the inbox cannot be read and are left out`);
     hub.#shelves.expire();
+    hub.#withdrawOfRevoked();
     hub.#scheduleSweep();
     return hub;
   }
@@ -106,6 +108,7 @@ export class Hub {
       const now = this.#options.ownerOf(member.identity.mailbox);
       if (now !== member.identity) member.end(revoked());
     }
+    this.#withdrawOfRevoked();
   }
 
   /** Takes nothing more; every link ends when what was taken is on the disk and confirmed. */
@@ -209,6 +212,14 @@ export class Hub {
 
   #remaining({ endsAt }: Held): number | undefined {
     return endsAt === undefined ? undefined : Math.max(1, endsAt - this.#clock.now());
+  }
+
+  /** What a worker has asked for, and nobody has begun with, is not handed out once its credential is gone. */
+  #withdrawOfRevoked(): void {
+    const { ownerOf } = this.#options;
+    this.#kept.withdraw(
+      ({ from }) => isOfWorker(from.mailbox) && ownerOf(from.mailbox) === undefined,
+    );
   }
 
   #scheduleSweep(): void {

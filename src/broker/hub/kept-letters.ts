@@ -87,6 +87,17 @@ export class KeptLetters {
     this.done(held).catch(ignored);
   }
 
+  /** Those that nobody has begun with are handed to nobody. */
+  withdraw(isUnwanted: (held: Held) => boolean): void {
+    for (const [number, shelf] of this.#shelfOf) {
+      const held = shelf.letter(number);
+      if (held === undefined || !isUnwanted(held) || !shelf.withdraw(number)) continue;
+      this.#forget(held);
+      // A disk that refuses is known from what is written for others; it is withdrawn again after a restart.
+      this.done(held).catch(ignored);
+    }
+  }
+
   /** Resolves when the disk knows it. */
   done({ number }: Held): Promise<void> {
     return this.#inbox.done(number);

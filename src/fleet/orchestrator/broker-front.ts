@@ -6,7 +6,6 @@
 import type { Link, Mail, Sender } from '../../broker/contract.ts';
 import { judgeEnvelope, missingEnvelope } from '../../downstream/clients/modern-envelope.ts';
 import type { GatewayForTransports } from '../../downstream/contract.ts';
-import { tooManyUnderWay } from '../../downstream/refusals.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import type { Principal } from '../../policy/principal.ts';
@@ -17,7 +16,8 @@ import { WireError } from '../../wire/wire-error.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, partBody, pulledOffset } from '../parcel.ts';
 import { BrokeredCall } from './brokered-call.ts';
-import { CallBook } from './call-book.ts';
+import { CallBook, usualCallBookLimits } from './call-book.ts';
+import { WorkerWatch } from './worker-watch.ts';
 
 export interface BrokerFrontParts {
   readonly gateway: GatewayForTransports;
@@ -31,11 +31,25 @@ export interface BrokerFrontParts {
 export class BrokerFront {
   readonly #parts: BrokerFrontParts;
   readonly #calls: CallBook;
+  readonly #watch: WorkerWatch;
   #links = 0;
 
   constructor(parts: BrokerFrontParts) {
     this.#parts = parts;
-    this.#calls = new CallBook(parts.clock, (error) => parts.gateway.caught(error));
+    const caught = (error: unknown) => parts.gateway.caught(error);
+    this.#calls = new CallBook(parts.clock, caught);
+    this.#watch = new WorkerWatch({
+      clock: parts.clock,
+      running: () => this.#calls.running,
+      revoked: (worker) => contain(() => this.#revoked(worker), caught),
+      left: (worker, seat) => contain(() => this.#left(worker, seat), caught),
+      caught,
+    });
+  }
+
+  /** How many workers have requests that run. */
+  get workers(): number {
+    return this.#calls.workers;
   }
 
   /** Serves what comes by this link. Rejects with a BrokerError. */
@@ -59,12 +73,29 @@ export class BrokerFront {
       mailKinds.request,
       contained((mail) => this.#request(link, mail)),
     );
+    this.#watch.use(link);
     await this.#announce(link);
   }
 
   /** Nothing more is answered. */
   close(): void {
+    this.#watch.close();
     for (const call of this.#calls.running) call.cancel();
+  }
+
+  /** Its credential is gone: nothing of it goes on, and nothing is kept for it. */
+  #revoked(worker: string): void {
+    const calls = this.#calls.running.filter((call) => call.worker === worker);
+    const owners = calls.flatMap(({ from }) => this.#parts.principalOf(from)?.id ?? []);
+    for (const call of calls) call.cancel();
+    this.#parts.gateway.accessEnded(new Set(owners));
+  }
+
+  /** What was told by a process that is gone has nobody to answer to. */
+  #left(worker: string, seat: string): void {
+    for (const call of this.#calls.running) {
+      if (call.worker === worker && call.seat === seat && !call.isKept) call.cancel();
+    }
   }
 
   /** Workers whose requests an earlier process has taken ask again. */
@@ -85,8 +116,9 @@ export class BrokerFront {
     const call = new BrokeredCall(key, link, mail, this.#parts.clock, this.#calls);
     const principal = this.#parts.principalOf(mail.from);
     const message = messageIn(mail.body);
-    const hasRoom = this.#calls.hasRoomFor(call.worker);
+    const hasRoom = this.#calls.hasRoomFor(call);
     this.#calls.admit(call);
+    this.#watch.begin();
     if (message instanceof WireError) {
       return this.#refuse(call, 'null', { code: rpcCodes.parseError, message: message.message });
     }
@@ -129,8 +161,14 @@ function messageIn(body: Buffer): Message | WireError {
   }
 }
 
+/** More than its share: the rest is for other workers. */
+const busy: ErrorToSend = {
+  code: rpcCodes.internalError,
+  message: `Too many requests: ${usualCallBookLimits.runningOfWorker} of this worker are under way; wait for answers`,
+};
+
 function refusalOf(message: Message, hasRoom: boolean): ErrorToSend | undefined {
-  if (!hasRoom) return tooManyUnderWay;
+  if (!hasRoom) return busy;
   const verdict = judgeEnvelope(message);
   if (verdict.kind === 'none') return missingEnvelope(message);
   return verdict.kind === 'invalid' ? verdict.refusal : undefined;

@@ -2,8 +2,8 @@
 // once; the answer is sent each time that the worker asks with the same call id, because a letter may come again
 // and a worker may ask again. The letter is acknowledged when the broker has the answer.
 
-import { BrokerError } from '../../broker/broker-error.ts';
-import type { Link, Mail } from '../../broker/contract.ts';
+import { BrokerError, type BrokerRefusal, isEndOfLink } from '../../broker/broker-error.ts';
+import type { Link, Mail, Sender } from '../../broker/contract.ts';
 import type { Reply, Underway } from '../../downstream/contract.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -25,10 +25,14 @@ export interface CallEnds {
 const replyMs = 600_000;
 /** An answer that the broker refuses for now is sent again after this. */
 const againMs = 1_000;
+const maxRefusals = 5;
+/** What may be otherwise a moment later. */
+const passing: ReadonlySet<BrokerRefusal> = new Set<BrokerRefusal>(['full', 'not_kept', 'absent']);
 
 export class BrokeredCall implements Reply {
   readonly key: string;
   readonly worker: string;
+  readonly isKept: boolean;
   readonly #clock: Clock;
   readonly #ends: CallEnds;
   #link: Link;
@@ -37,14 +41,26 @@ export class BrokeredCall implements Reply {
   #underway: Underway | undefined;
   #answer: Buffer | undefined;
   #isOver = false;
+  /** How often its answer was refused for now. */
+  #refusals = 0;
 
   constructor(key: string, link: Link, mail: Mail, clock: Clock, ends: CallEnds) {
     this.key = key;
     this.worker = mail.from.mailbox;
+    this.isKept = mail.isKept;
     this.#link = link;
     this.#mail = mail;
     this.#clock = clock;
     this.#ends = ends;
+  }
+
+  /** Who has asked last. */
+  get from(): Sender {
+    return this.#mail.from;
+  }
+
+  get seat(): string {
+    return this.#mail.from.seat;
   }
 
   get isAnswered(): boolean {
@@ -66,6 +82,7 @@ export class BrokeredCall implements Reply {
   askedAgain(link: Link, mail: Mail): void {
     this.#link = link;
     this.#mail = mail;
+    this.#refusals = 0;
     if (this.isAnswered) this.#deliver();
   }
 
@@ -129,8 +146,11 @@ export class BrokeredCall implements Reply {
   /** After the loss of the link the letter comes again, and is answered then. */
   #notDelivered(error: unknown, mail: Mail): void {
     if (!(error instanceof BrokerError)) throw error;
-    if (error.reason === 'not_allowed' || error.reason === 'too_large') return mail.ack();
-    if (error.reason === 'lost' || error.reason === 'closed' || error.reason === 'replaced') return;
+    const { reason } = error;
+    if (isEndOfLink(error)) return;
+    this.#refusals += 1;
+    // A worker that reads nothing must not keep the letters of others waiting; it may still ask again.
+    if (!passing.has(reason) || this.#refusals >= maxRefusals) return mail.ack();
     this.#clock.after(againMs, () => mail === this.#mail && this.#deliver(), true);
   }
 }

@@ -7,6 +7,7 @@ import type { Caught } from '../../kernel/contain.ts';
 import type { BrokeredCall } from './brokered-call.ts';
 
 export interface CallBookLimits {
+  /** Of those that are kept, and as many that are told: subscriptions take no place of calls. */
   readonly runningOfWorker: number;
   readonly answered: number;
   readonly answeredBytes: number;
@@ -32,7 +33,7 @@ export class CallBook {
   readonly #calls = new Map<string, BrokeredCall>();
   /** Oldest first, by key; at most `answered`. */
   readonly #answered = new Map<string, Answered>();
-  /** How many run, by worker; only those that have any. */
+  /** How many run, by worker and way; only those that have any. */
   readonly #running = new Map<string, number>();
   #bytes = 0;
 
@@ -49,8 +50,13 @@ export class CallBook {
     return this.#calls.get(key);
   }
 
-  hasRoomFor(worker: string): boolean {
-    return (this.#running.get(worker) ?? 0) < this.#limits.runningOfWorker;
+  hasRoomFor(call: BrokeredCall): boolean {
+    return (this.#running.get(lineOf(call)) ?? 0) < this.#limits.runningOfWorker;
+  }
+
+  /** How many workers have any that run. */
+  get workers(): number {
+    return new Set(this.running.map(({ worker }) => worker)).size;
   }
 
   get running(): readonly BrokeredCall[] {
@@ -59,7 +65,7 @@ export class CallBook {
 
   admit(call: BrokeredCall): void {
     this.#calls.set(call.key, call);
-    this.#running.set(call.worker, (this.#running.get(call.worker) ?? 0) + 1);
+    this.#running.set(lineOf(call), (this.#running.get(lineOf(call)) ?? 0) + 1);
   }
 
   answered(call: BrokeredCall): void {
@@ -75,10 +81,11 @@ export class CallBook {
     this.#calls.delete(call.key);
   }
 
-  #ended({ worker }: BrokeredCall): void {
-    const left = (this.#running.get(worker) ?? 1) - 1;
-    if (left > 0) this.#running.set(worker, left);
-    else this.#running.delete(worker);
+  #ended(call: BrokeredCall): void {
+    const line = lineOf(call);
+    const left = (this.#running.get(line) ?? 1) - 1;
+    if (left > 0) this.#running.set(line, left);
+    else this.#running.delete(line);
   }
 
   #forgetOld(): void {
@@ -93,4 +100,8 @@ export class CallBook {
       this.#bytes -= call.response?.length ?? 0;
     }
   }
+}
+
+function lineOf({ worker, isKept }: BrokeredCall): string {
+  return `${worker} ${isKept ? 'kept' : 'told'}`;
 }

@@ -3,7 +3,7 @@
 // next link, with the same call id, so that it runs once. When a link ends, the next is opened if anything waits
 // (`reconnection.ts` decides when, and when to give up). Answers count only from the orchestrator that was asked.
 
-import { BrokerError } from '../../broker/broker-error.ts';
+import { BrokerError, isEndOfLink } from '../../broker/broker-error.ts';
 import type { Letter, Link, Mail, MailReader, OpenLink } from '../../broker/contract.ts';
 import type { Clock, Random } from '../../kernel/clock.ts';
 import { type Caught, contain, ignored } from '../../kernel/contain.ts';
@@ -214,7 +214,7 @@ export class Channel implements AsyncDisposable {
   #notTaken(call: OpenCall, error: unknown, hadArrived: boolean): void {
     if (!(error instanceof BrokerError)) throw error;
     const { reason } = error;
-    if (reason === 'lost' || reason === 'closed' || reason === 'replaced') return;
+    if (isEndOfLink(error)) return;
     if (reason !== 'not_kept') call.mayHaveArrived = hadArrived;
     if (reason === 'absent') return this.#awaitOrchestrator(call);
     this.#fail(call.id, 'not_taken', error.message);

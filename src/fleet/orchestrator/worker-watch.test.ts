@@ -1,0 +1,122 @@
+// What happens to the requests of a worker that is not there any more: its credential is revoked, or its process is
+// gone. On a real broker; where minutes pass, on a link that answers as the test says and a clock that the test moves.
+
+import { describe, expect, it } from 'vitest';
+import { manualClock, settled } from '../../../test/support/manual-clock.ts';
+import { playedRequest, startPlayedFleet } from '../../../test/support/played-fleet.ts';
+import { until } from '../../../test/support/until.ts';
+import { BrokerError, type BrokerRefusal } from '../../broker/broker-error.ts';
+import type { Letter, Link } from '../../broker/contract.ts';
+import { type WatchedCall, WorkerWatch } from './worker-watch.ts';
+
+describe('a worker whose credential is revoked', () => {
+  it('has its running calls cancelled at the orchestrator, and nobody else has #revoked', async () => {
+    await using fleet = await startPlayedFleet();
+    fleet.gateway.answer = undefined;
+    const asked = [fleet.ask(playedRequest('a')), fleet.ask(playedRequest('b'), { isKept: false })];
+    const bob = await fleet.broker.link('bob', 'seat');
+    const body = Buffer.from(playedRequest('of-bob'));
+    await bob.deliver({ id: 'x', to: 'boss', kind: 'mcp-request', body });
+    await until(() => fleet.gateway.runs.length === 3, 'all run');
+    fleet.broker.revoke('ann');
+    for (const { answer } of asked) await expect(answer).rejects.toThrow('refused');
+    const cancelled = () => fleet.gateway.runs.filter((run) => run.cancelled);
+    await until(() => cancelled().length === 2, 'they are cancelled');
+    expect(cancelled().map(({ principal }) => principal)).toEqual([
+      'worker:ann.mcp',
+      'worker:ann.mcp',
+    ]);
+    expect(new Set(fleet.gateway.ended)).toEqual(new Set(['worker:ann.mcp']));
+  });
+
+  it('has nothing run that it had asked for before, and nobody had begun with #revoked', async () => {
+    await using fleet = await startPlayedFleet();
+    await fleet.orchestratorLink.close();
+    const ann = await fleet.broker.link('ann', 'early');
+    const bob = await fleet.broker.link('bob', 'early');
+    const letter = (name: string) => ({
+      id: name,
+      to: 'boss',
+      kind: 'mcp-request',
+      body: Buffer.from(playedRequest(name)),
+    });
+    for (const name of ['one', 'two']) await ann.deliver(letter(name));
+    fleet.broker.revoke('ann');
+    await bob.deliver(letter('of-bob'));
+    await fleet.newOrchestrator();
+    await until(() => fleet.gateway.runs.length > 0, 'something runs');
+    expect(fleet.gateway.runs.map(({ principal }) => principal)).toEqual(['worker:bob.mcp']);
+  });
+});
+
+/** A link that answers as the test says; what it was told. */
+function playedLink(present: readonly string[], refusal: () => BrokerRefusal | undefined) {
+  const told: Letter[] = [];
+  const link: Partial<Link> = {
+    present: async () => present,
+    tell: (letter, refused) => {
+      told.push(letter);
+      const reason = refusal();
+      if (reason !== undefined) refused?.(new BrokerError(reason, 'as the test says'));
+    },
+  };
+  return { link: link as Link, told };
+}
+
+function watched(running: readonly WatchedCall[], link: Link) {
+  const clock = manualClock();
+  const revoked: string[] = [];
+  const left: string[] = [];
+  const watch = new WorkerWatch({
+    clock,
+    running: () => running,
+    revoked: (worker) => revoked.push(worker),
+    left: (worker, seat) => left.push(`${worker} ${seat}`),
+    caught: (error) => {
+      throw error;
+    },
+  });
+  watch.use(link);
+  watch.begin();
+  return { clock, revoked, left };
+}
+
+const kept: WatchedCall = { worker: 'ann.mcp', seat: 's', isKept: true };
+const told: WatchedCall = { worker: 'ann.mcp', seat: 's', isKept: false };
+
+describe('a worker with requests that run', () => {
+  it('is not asked about while it has a link, and nobody is asked while nothing runs #no-growth', async () => {
+    const { link, told } = playedLink(['ann.mcp'], () => 'not_allowed');
+    const { clock, revoked } = watched([kept], link);
+    await clock.advanceAsync(20_000);
+    expect([told, revoked]).toEqual([[], []]);
+    const idle = watched([], link);
+    await idle.clock.advanceAsync(1_000);
+    expect(idle.clock.pending).toBe(0);
+  });
+
+  it('is not taken for revoked because it is away #revoked', async () => {
+    const { link, told } = playedLink([], () => 'absent');
+    const { clock, revoked } = watched([kept], link);
+    await clock.advanceAsync(10_000);
+    expect(told.length).toBeGreaterThan(10);
+    expect(revoked).toEqual([]);
+  });
+
+  it('has what it was told withdrawn when its seat stays empty, and not what is kept #no-growth', async () => {
+    let refusal: BrokerRefusal | undefined = 'absent';
+    const { link } = playedLink(['ann.mcp'], () => refusal);
+    const { clock, left } = watched([kept, told], link);
+    await clock.advanceAsync(60_000);
+    expect(left).toEqual([]);
+    // It has come back: the time begins anew.
+    refusal = undefined;
+    await clock.advanceAsync(30_000);
+    refusal = 'absent';
+    await clock.advanceAsync(60_000);
+    expect(left).toEqual([]);
+    await clock.advanceAsync(60_000);
+    await settled();
+    expect(new Set(left)).toEqual(new Set(['ann.mcp s']));
+  });
+});

@@ -1,0 +1,114 @@
+// Whether the workers whose requests run are still there. A worker that may not be written to any more has lost its
+// credential: that ends everything of its own. What was told, such as a subscription, ends when its seat has been
+// empty for a while: a worker that was killed says nothing. The broker is asked, twice a second for workers and
+// rarely for seats, and only while something runs; workers that have a link are not asked about one by one.
+
+import type { BrokerError } from '../../broker/broker-error.ts';
+import type { Link } from '../../broker/contract.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Caught, ignored } from '../../kernel/contain.ts';
+import { mailKinds } from '../mail-kinds.ts';
+
+/** A request that runs, as far as it is watched. */
+export interface WatchedCall {
+  readonly worker: string;
+  readonly seat: string;
+  /** The broker keeps its letter. */
+  readonly isKept: boolean;
+}
+
+export interface WorkerWatchParts {
+  readonly clock: Clock;
+  readonly running: () => readonly WatchedCall[];
+  /** Its credential is gone. */
+  readonly revoked: (worker: string) => void;
+  /** Nobody is in this seat any more. */
+  readonly left: (worker: string, seat: string) => void;
+  readonly caught: Caught;
+}
+
+const lookEveryMs = 500;
+/** Seats are looked at in every so many looks. */
+const looksForSeats = 60;
+/** A link may come back: longer than a worker tries. */
+const emptyForMs = 60_000;
+const nothing = Buffer.alloc(0);
+
+export class WorkerWatch {
+  readonly #parts: WorkerWatchParts;
+  #link: Link | undefined;
+  #timer: Disposable | undefined;
+  #looks = 0;
+  /** Since when seats with something told are empty, by worker and seat; only those that were at the last look. */
+  #emptySince: ReadonlyMap<string, number> = new Map();
+
+  constructor(parts: WorkerWatchParts) {
+    this.#parts = parts;
+  }
+
+  /** What is asked is asked by this link from now on. */
+  use(link: Link): void {
+    this.#link = link;
+  }
+
+  /** Something runs. */
+  begin(): void {
+    this.#timer ??= this.#parts.clock.after(lookEveryMs, () => this.#next(), true);
+  }
+
+  close(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#link = undefined;
+  }
+
+  #next(): void {
+    this.#timer = undefined;
+    const running = this.#parts.running();
+    if (running.length === 0) return;
+    this.begin();
+    this.#looks += 1;
+    if (this.#looks % looksForSeats === 0) this.#lookAtSeats(running);
+    this.#lookAtWorkers(running).catch(this.#parts.caught);
+  }
+
+  async #lookAtWorkers(running: readonly WatchedCall[]): Promise<void> {
+    const link = this.#link;
+    // Without a link, or if it ends now, nothing is known.
+    const present = await link?.present().catch(ignored);
+    if (present === undefined) return;
+    const there = new Set(present);
+    for (const worker of new Set(running.map((call) => call.worker))) {
+      if (there.has(worker)) continue;
+      this.#ask(link, worker, undefined, ({ reason }) => {
+        if (reason === 'not_allowed') this.#parts.revoked(worker);
+      });
+    }
+  }
+
+  #lookAtSeats(running: readonly WatchedCall[]): void {
+    const before = this.#emptySince;
+    const empty = new Map<string, number>();
+    this.#emptySince = empty;
+    const now = this.#parts.clock.now();
+    for (const { worker, seat, isKept } of running) {
+      const place = `${worker} ${seat}`;
+      if (isKept || empty.has(place)) continue;
+      const since = before.get(place) ?? now;
+      this.#ask(this.#link, worker, seat, ({ reason }) => {
+        if (reason !== 'absent') return;
+        empty.set(place, since);
+        if (this.#parts.clock.now() - since >= emptyForMs) this.#parts.left(worker, seat);
+      });
+    }
+  }
+
+  /** A letter that nobody needs: it is about nothing, and its reader drops it. */
+  #ask(
+    link: Link | undefined,
+    to: string,
+    seat: string | undefined,
+    refused: (why: BrokerError) => void,
+  ): void {
+    link?.tell({ id: 'still-there', to, seat, kind: mailKinds.news, body: nothing }, refused);
+  }
+}

@@ -1,0 +1,125 @@
+// A worker whose credential is taken away while its calls run, on both brokers: its link ends, its calls are cancelled at
+// the server of the orchestrator, and other workers notice nothing. And what one worker can take of a server.
+
+import { describe, expect, it } from 'vitest';
+import type { Identity } from '../../src/broker/identity.ts';
+import { natsCredentialText } from '../../src/broker/nats-credential.ts';
+import { BrokerProcess } from '../support/broker-process.ts';
+import { type MemberName, members } from '../support/broker-suite/subject.ts';
+import { faultyStdio } from '../support/faulty.ts';
+import { Fleet, type FleetBroker, type Worker } from '../support/fleet.ts';
+import { executions, readLedger } from '../support/ledger.ts';
+import { NatsServer, passwordOf } from '../support/nats-server.ts';
+import { newFolder } from '../support/sqlite-place.ts';
+import { until } from '../support/until.ts';
+
+const identities: Readonly<Record<MemberName, Identity>> = {
+  ...members,
+  bob: { ...members.bob, role: 'reader' },
+};
+
+interface RevokingBroker extends FleetBroker {
+  revoke(member: MemberName): Promise<unknown>;
+}
+
+function natsMember(name: MemberName) {
+  return { identity: identities[name], credential: { password: passwordOf(name) } };
+}
+
+const brokers: Readonly<Record<'embedded' | 'nats', () => Promise<RevokingBroker>>> = {
+  embedded: async () => {
+    const broker = await BrokerProcess.prepared();
+    await broker.admit('bob', identities.bob);
+    await broker.launch();
+    const credential = (member: MemberName) => broker.secretOf(member);
+    // What `holdfast token revoke` does.
+    const revoke = (member: MemberName) => broker.revoke(members[member].mailbox);
+    return {
+      url: broker.url,
+      credential,
+      revoke,
+      restart: () => broker.restart(),
+      [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose](),
+    };
+  },
+  nats: async () => {
+    const names = Object.keys(identities) as MemberName[];
+    const server = await NatsServer.start(names.map(natsMember));
+    return {
+      url: server.url,
+      credential: (name) => natsCredentialText({ ...identities[name], secret: passwordOf(name) }),
+      revoke: async (member) =>
+        server.reload(names.filter((name) => name !== member).map(natsMember)),
+      restart: () => server.restart(),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};
+
+async function started(name: keyof typeof brokers, more: object = {}) {
+  const broker = await brokers[name]();
+  const ledger = `${newFolder()}/ledger`;
+  const fleet = await Fleet.start(broker, {
+    mcpServers: { own: { ...faultyStdio({ ledger }), ...more } },
+    roles: { reader: { allow: ['own/*'] } },
+  });
+  return { fleet, broker, ledger };
+}
+
+/** The calls that the server was told to end, as it has received it. */
+async function cancellations(worker: Worker): Promise<number> {
+  const said = { last: 99, method: 'notifications/cancelled' };
+  const answer = await worker.call('own__received', said);
+  return answer['structuredContent'].messages.length;
+}
+
+describe.each(['embedded', 'nats'] as const)('at the %s broker', (name) => {
+  it('a revoked worker is let in no more, and its calls are cancelled where they run #revoked', async () => {
+    const { fleet, broker, ledger } = await started(name);
+    await using _fleet = fleet;
+    const ann = await fleet.worker('ann');
+    const bob = await fleet.worker('bob');
+    await bob.call('own__echo', { text: 'started' });
+    const running = [1, 2].map((at) => ann.call('own__slow', { ms: 600_000, nonce: `ann-${at}` }));
+    for (const call of running) call.catch(() => {});
+    const bobs = bob.call('own__slow', { ms: 3_000, nonce: 'bob' });
+    await until(
+      () => ['ann-1', 'ann-2', 'bob'].every((nonce) => executions(ledger, nonce) === 1),
+      'all run',
+    );
+    expect(await cancellations(bob)).toBe(0);
+    await broker.revoke('ann');
+    await until(async () => (await cancellations(bob)) === 2, 'both are cancelled');
+    for (const call of running) {
+      const answer = await call.catch((error: unknown) => String(error));
+      expect(JSON.stringify(answer)).toMatch(/auth_required.*credential.*"dispatched":"maybe"/);
+    }
+    expect(JSON.stringify(await bobs)).not.toContain('holdfast/fault');
+    await expect(ann.call('own__echo', { text: 'again' })).resolves.toMatchObject({
+      isError: true,
+    });
+    expect(readLedger(ledger).filter(({ nonce }) => nonce === 'bob')).toHaveLength(3);
+  }, 60_000);
+
+  it('one worker has at most its share of the places of a server, and others are served at once #overload #fleet', async () => {
+    const { fleet, ledger } = await started(name, { concurrency: 4, queue: 64 });
+    await using _fleet = fleet;
+    const ann = await fleet.worker('ann');
+    const bob = await fleet.worker('bob');
+    const nonces = Array.from({ length: 12 }, (_, at) => `ann-${at}`);
+    const calls = nonces.map((nonce) => ann.call('own__slow', { ms: 2_000, nonce }));
+    await until(() => nonces.filter((nonce) => executions(ledger, nonce) > 0).length >= 3, 'three');
+    const answer = await bob.call('own__echo', { text: 'at once', nonce: 'bob' });
+    expect(answer['content']).toEqual([{ type: 'text', text: 'at once' }]);
+    await Promise.all(calls);
+    let most = 0;
+    let inside = 0;
+    for (const { nonce, phase } of readLedger(ledger)) {
+      if (!nonce?.startsWith('ann-')) continue;
+      if (phase === 'begin') inside += 1;
+      if (phase === 'done') inside -= 1;
+      most = Math.max(most, inside);
+    }
+    expect(most).toBe(3);
+  }, 60_000);
+});

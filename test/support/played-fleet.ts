@@ -1,0 +1,164 @@
+// A worker's channel and the orchestrator's front on a real broker in this process, with a gateway that is played by the
+// test: it answers what the test says, or nothing, and writes down what ran and what was cancelled.
+
+import type { Link } from '../../src/broker/contract.ts';
+import type { HubLimits } from '../../src/broker/hub/limits.ts';
+import type { GatewayForTransports, Reply } from '../../src/downstream/contract.ts';
+import { BrokerFront } from '../../src/fleet/orchestrator/broker-front.ts';
+import { Channel } from '../../src/fleet/worker/channel.ts';
+import type { CallFailure } from '../../src/fleet/worker/open-call.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { verifiedPrincipal } from '../../src/policy/principal.ts';
+import type { Message } from '../../src/wire/scan.ts';
+import { type EmbeddedBroker, startEmbeddedBroker } from './embedded-broker.ts';
+
+export interface Run {
+  readonly message: Message;
+  readonly principal: string;
+  readonly role: string | null;
+  readonly reply: Reply;
+  cancelled: boolean;
+}
+
+/** A gateway that does what the test says, and writes down what ran. */
+class PlayedGateway {
+  readonly runs: Run[] = [];
+  /** Principals whose access has ended. */
+  readonly ended: string[] = [];
+  /** Undefined: requests wait until the test answers them. */
+  answer: ((run: Run) => string) | undefined = ({ message }) => message.bytes.toString();
+
+  get face(): GatewayForTransports {
+    return {
+      request: (message, { principal }, reply) => {
+        const run: Run = {
+          message,
+          principal: principal.id,
+          role: principal.role,
+          reply,
+          cancelled: false,
+        };
+        this.runs.push(run);
+        if (this.answer) reply.answer([this.answer(run)]);
+        return {
+          cancel: () => {
+            run.cancelled = true;
+          },
+        };
+      },
+      accessEnded: (ids) => {
+        for (const id of ids) this.ended.push(id);
+      },
+      caught: (error: unknown) => {
+        throw error;
+      },
+    } as Partial<GatewayForTransports> as GatewayForTransports;
+  }
+}
+
+export interface PlayedFleet extends AsyncDisposable {
+  readonly broker: EmbeddedBroker;
+  readonly gateway: PlayedGateway;
+  readonly channel: Channel;
+  /** How often something may have been missed. */
+  readonly missed: { count: number };
+  orchestratorLink: Link;
+  /** The orchestrator's process ends, and another one comes. */
+  newOrchestrator(): Promise<void>;
+  /** The same process with a new link, as after a restart of the broker. */
+  newOrchestratorLink(): Promise<void>;
+  ask(body: string, options?: { isKept?: boolean; ttlMs?: number }): Asked;
+}
+
+interface Asked {
+  readonly id: string;
+  readonly answer: Promise<string>;
+  readonly news: string[];
+}
+
+const envelope = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
+
+export function playedRequest(text: string): string {
+  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${text}",${envelope}}}`;
+}
+
+export async function startPlayedFleet(limits: Partial<HubLimits> = {}): Promise<PlayedFleet> {
+  const broker = await startEmbeddedBroker(limits);
+  const gateway = new PlayedGateway();
+  const clock = systemClock;
+  let processes = 0;
+  const newFront = () => {
+    processes += 1;
+    return new BrokerFront({
+      gateway: gateway.face,
+      clock,
+      incarnation: `process-${processes}`,
+      principalOf: ({ mailbox, role }) => verifiedPrincipal(`worker:${mailbox}`, role, () => false),
+    });
+  };
+  let front = newFront();
+  const missed = { count: 0 };
+  const channel = new Channel({
+    openLink: (signal) => broker.open('ann', 'window', signal),
+    to: 'boss',
+    clock,
+    random: () => 0,
+    maxResponseBytes: 64 * 1024 * 1024,
+    missed: () => {
+      missed.count += 1;
+    },
+    report: () => {},
+    caught: (error) => {
+      throw error;
+    },
+    policy: { tries: 3, firstWaitMs: 20, longestWaitMs: 40, totalMs: 2_000 },
+  });
+  let calls = 0;
+  const fleet: PlayedFleet = {
+    broker,
+    gateway,
+    channel,
+    missed,
+    orchestratorLink: await broker.link('boss', 'seat'),
+    newOrchestratorLink: async () => {
+      fleet.orchestratorLink = await broker.link('boss', 'seat');
+      await front.serve(fleet.orchestratorLink);
+    },
+    newOrchestrator: async () => {
+      front = newFront();
+      await fleet.newOrchestratorLink();
+    },
+    ask: (body, { isKept = true, ttlMs } = {}) => {
+      calls += 1;
+      const id = `call-${calls}`;
+      const news: string[] = [];
+      const answer = new Promise<string>((resolve, reject) => {
+        channel.send(
+          { id, body: Buffer.from(body), isKept, ttlMs },
+          {
+            sent: () => {},
+            answered: (response) => resolve(response.toString()),
+            news: (one) => news.push(one.toString()),
+            failed: (why: CallFailure) => reject(new Failed(why)),
+          },
+        );
+      });
+      return { id, answer, news };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await channel.close();
+      await broker[Symbol.asyncDispose]();
+    },
+  };
+  await front.serve(fleet.orchestratorLink);
+  return fleet;
+}
+
+class Failed extends Error {
+  readonly why: CallFailure;
+
+  constructor(why: CallFailure) {
+    super(why.reason);
+    this.why = why;
+  }
+}

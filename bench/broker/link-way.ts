@@ -20,7 +20,7 @@ export async function linkRequester(
   isKept: boolean,
 ): Promise<Requester> {
   const kinds = kindsOf(isKept);
-  const link = await openedLink(url, requester, kinds.answer);
+  const link = await openedLink(url, requester, kinds.answer, 'worker');
   const answers = new Answers();
   await link.receive(
     kinds.answer,
@@ -59,7 +59,7 @@ export async function linkRequester(
 
 export async function linkResponder({ url, responder }: Place, isKept: boolean): Promise<void> {
   const kinds = kindsOf(isKept);
-  const link = await openedLink(url, responder, kinds.ask);
+  const link = await openedLink(url, responder, kinds.ask, 'orchestrator');
   await link.receive(
     kinds.ask,
     (mail) => {
@@ -73,10 +73,16 @@ export async function linkResponder({ url, responder }: Place, isKept: boolean):
   );
 }
 
-function openedLink(url: string, credential: string, kind: string): Promise<Link> {
+function openedLink(
+  url: string,
+  credential: string,
+  kind: string,
+  holder: 'worker' | 'orchestrator',
+): Promise<Link> {
   const open = linkOpener({
     ...{ url, credential, kinds: [kind], clock: systemClock, report: console.error, caught: fail },
     seat: kind,
+    holder,
   });
   return open(new AbortController().signal);
 }

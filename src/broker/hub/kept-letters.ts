@@ -89,12 +89,13 @@ export class KeptLetters {
 
   /** Those that nobody has begun with are handed to nobody. */
   withdraw(isUnwanted: (held: Held) => boolean): void {
-    for (const [number, shelf] of this.#shelfOf) {
-      const held = shelf.letter(number);
-      if (held === undefined || !isUnwanted(held) || !shelf.withdraw(number)) continue;
-      this.#forget(held);
-      // A disk that refuses is known from what is written for others; it is withdrawn again after a restart.
-      this.done(held).catch(ignored);
+    for (const shelf of new Set(this.#shelfOf.values())) {
+      for (const held of shelf.letters.filter(isUnwanted)) {
+        if (!shelf.withdraw(held.number)) continue;
+        this.#forget(held);
+        // A disk that refuses is known from what is written for others; it is withdrawn again after a restart.
+        this.done(held).catch(ignored);
+      }
     }
   }
 

@@ -64,6 +64,11 @@ export class Shelf {
     return this.#hadReader;
   }
 
+  /** All that are here, in no particular order. */
+  get letters(): readonly Held[] {
+    return this.#letters.values();
+  }
+
   hasRoomFor(weight: number): boolean {
     const { maxLetters, maxBytes } = this.#limits;
     return this.#letters.size < maxLetters && this.#bytes + weight <= maxBytes;

@@ -4,6 +4,7 @@
 
 import type { ServerConfig } from '../config/schema.ts';
 import type { RefusedCounts } from '../downstream/http/access/refused-requests.ts';
+import type { BrokerState } from '../fleet/orchestrator/broker-state.ts';
 import type { AppliedConfig } from '../host/apply.ts';
 import type { Progress } from '../host/call-result.ts';
 import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/discovery.ts';
@@ -88,6 +89,8 @@ export interface InstanceFacts {
   readonly needsStart: readonly string[];
   /** Requests over HTTP that were refused before they were anybody's; null: it serves no HTTP. */
   readonly refused: RefusedCounts | null;
+  /** Its link to the broker; null: it serves no workers. */
+  readonly broker: BrokerState | null;
 }
 
 /** An older instance tells less. */

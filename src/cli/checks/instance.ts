@@ -1,9 +1,11 @@
 // Checks of the running instance: do the windows that use it have the variables that its servers get, does it
 // use the config file as it is now, and can it write down the calls that it should?
 
+import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import type { AuditStatus } from '../../host/status.ts';
 import type { InstanceStatus } from '../../instance/operations.ts';
 import { gapsRemedy, gapsText, unwrittenText } from '../render/audit-lines.ts';
+import { brokerRemedy, brokerText, isTrouble } from '../render/broker-line.ts';
 import { differenceText } from '../render/status-page.ts';
 import { needsStart, notUsed } from '../render/used-config.ts';
 import { type Check, finding, note, ok } from './check.ts';
@@ -14,7 +16,21 @@ export function checkInstance(status: InstanceStatus | undefined, now: number): 
   const windows = (status.differing ?? []).map((one) => note('instance', differenceText(one)));
   const waiting = needsStart(status);
   const settings = waiting ? [finding('instance', waiting.told, waiting.remedy)] : [];
-  return [...fileChecks(status, now), ...settings, ...windows, ...checkAudit(status.audit)];
+  return [
+    ...fileChecks(status, now),
+    ...settings,
+    ...windows,
+    ...checkBroker(status.broker ?? null, now),
+    ...checkAudit(status.audit),
+  ];
+}
+
+/** The instance knows best; without one `checkBrokerOf` asks the broker. */
+function checkBroker(broker: BrokerState | null, now: number): readonly Check[] {
+  if (broker === null) return [];
+  const text = brokerText(broker, now);
+  if (!isTrouble(broker)) return [ok('broker', text)];
+  return [finding('broker', text, brokerRemedy)];
 }
 
 /** A file that cannot be used is a finding of its own. */

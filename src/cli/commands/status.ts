@@ -35,7 +35,8 @@ failure in the event log. Of an instance there are also "pid", "url" (null: it s
 instance, and "usedConfig": {"since", "problem"}; "problem" is null, or {"kind", "detail"} if the config
 file as it is now is not used ("untrusted", "invalid", or "waiting" for a reload), and "needsStart": the keys
 that have changed in it and apply only to a new start, and "refused": {"unauthorized", "notFound"}, the requests
-over HTTP that were refused before they were anybody's, and "budgets": [{"role", "per", "principal", "limits": [{"limit",
+over HTTP that were refused before they were anybody's, and "broker": null, or {"url", "as", "state", "since", "lastError",
+"links", "workers"}, its link to the broker ("state" is "connected", "connecting", "lost" or "refused"), and "budgets": [{"role", "per", "principal", "limits": [{"limit",
 "limitValue", "spent", "freesAt"}]}], what is spent of the budgets of roles. "stateHidden" of a server: whether the state directory is hidden from its process. With a
 server named, "servers" has only that one and "timeline" its latest events. --watch --json prints one such line for each change.
 
@@ -155,7 +156,14 @@ const keptEvents = 200;
 function jsonText(view: StatusView, server: string | undefined): string {
   const { status, history, instanceState, access = null } = view;
   const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
-  const more = { clients: null, differing: [], usedConfig: null, needsStart: [], refused: null };
+  const more = {
+    clients: null,
+    differing: [],
+    usedConfig: null,
+    needsStart: [],
+    refused: null,
+    broker: null,
+  };
   const counts = { budgets: null };
   const isLive = instanceState === 'running';
   const whole = {

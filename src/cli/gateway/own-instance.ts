@@ -8,6 +8,7 @@ import type { Gateway } from '../../downstream/gateway.ts';
 import type { RefusedCounts } from '../../downstream/http/access/refused-requests.ts';
 import type { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { SocketClients } from '../../downstream/stdio/socket-clients.ts';
+import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { comparedVariables } from '../../instance/environment-match.ts';
@@ -106,13 +107,15 @@ export interface ControlParts {
   readonly url: string | null;
   /** What it has refused there. */
   readonly refused: () => RefusedCounts | null;
+  /** Its link to a broker; null: there is none. */
+  readonly broker: () => BrokerState | null;
   readonly env: Shell['env'];
 }
 
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, inUse, keepsKeys, url, refused, env }: ControlParts,
+  { host, gateway, outgoing, inUse, keepsKeys, url, refused, broker, env }: ControlParts,
 ): Promise<Control> {
   let end = () => {};
   let isAsked = false;
@@ -126,6 +129,7 @@ export async function startControl(
     pid: process.pid,
     url,
     refused: refused(),
+    broker: broker(),
     clients: gateway.clients,
     differing: instance.differing,
     usedConfig: await inUse.facts(),

@@ -49,6 +49,7 @@ export async function serveBroker(
       kinds: orchestratorKinds,
     });
     return Orchestrator.start({
+      address: { url, as },
       openLink: async (signal) => assertMailbox(await openLink(signal), as),
       ...{ front, clock, random: Math.random, report, caught },
     });

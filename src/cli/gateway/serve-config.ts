@@ -6,6 +6,7 @@ import { dirname, resolve } from 'node:path';
 import { loadConfig, type ReadConfig } from '../../config/load.ts';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import { Gateway } from '../../downstream/gateway.ts';
+import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { reportedAtOnce } from '../command-failure.ts';
@@ -73,7 +74,7 @@ export async function serveConfig(
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
-    await using _workers = await workersOf(shell, { host, gateway }, loaded, options);
+    await using workers = await workersOf(shell, { host, gateway }, loaded, options);
     host.startPinned();
     using _watching = followConfig(shell, host, inUse, loaded.state);
     const ownsDatabase = instance !== undefined && keepsState;
@@ -82,7 +83,8 @@ export async function serveConfig(
       serves();
     };
     const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
-    const common = { host, gateway, loaded, invocation, instance };
+    const broker = () => workers?.state ?? null;
+    const common = { host, gateway, loaded, invocation, instance, broker };
     const served = { ...common, inUse, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);
@@ -102,7 +104,7 @@ async function workersOf(
   served: { readonly host: OpenedHost; readonly gateway: Gateway },
   { config, file }: LoadedConfig,
   { broker: url, as, tlsCa, stdio }: ServeOptions,
-): Promise<AsyncDisposable | undefined> {
+): Promise<Orchestrator | undefined> {
   const { broker } = config;
   if (stdio === true || (url === undefined && broker === null)) return undefined;
   const { serveBroker } = await import('./serve-broker.ts');

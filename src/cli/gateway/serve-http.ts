@@ -29,7 +29,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   await using access = http.auth === 'none' ? undefined : await openAccess(served);
   const opened = access?.opened;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
-  const { inUse, ownsDatabase } = served;
+  const { inUse, ownsDatabase, broker } = served;
   // Only the owner of a database: others would keep them in files that any gateway reads.
   const shape = isStoredSession;
   const sessions = ownsDatabase
@@ -52,7 +52,8 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const { url } = front;
   const { env } = shell;
   const refused = () => front.refused;
-  const parts = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, url, refused, env };
+  const common = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, broker, env };
+  const parts = { ...common, url, refused };
   const control = instance && (await startControl(instance, parts));
   // When it is certain that it will be shown.
   const { secret = null, isKept = true } = (await opened?.makeFirst()) ?? {};

@@ -2,6 +2,7 @@
 
 import type { ReadConfig } from '../../config/load.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
+import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import type { OwnInstance } from '../../instance/instance.ts';
 import type { Invocation } from '../invocation.ts';
@@ -16,6 +17,8 @@ export interface Served {
   readonly inUse: ConfigInUse;
   /** What it keeps outlives the process. */
   readonly ownsDatabase: boolean;
+  /** Its link to a broker, as it is now; null: there is none. */
+  readonly broker: () => BrokerState | null;
   /** Called when clients can come. */
   readonly onServing: () => void;
 }

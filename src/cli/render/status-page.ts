@@ -12,6 +12,7 @@ import type { HostEvent } from '../../observe/events.ts';
 import { noiseTexts } from '../../observe/noise-text.ts';
 import type { AccessNote } from '../access-note.ts';
 import type { NextSteps } from '../next-step.ts';
+import { brokerText, isTrouble } from './broker-line.ts';
 import { budgetLines } from './budget-lines.ts';
 import { agoText, countText, durationText } from './quantity.ts';
 import type { Style } from './style.ts';
@@ -86,8 +87,18 @@ export function statusLines(view: StatusView, style: Style, size: Size): string[
   const notes = [...instanceNotes(status), ...accessNotes(view.access)].flatMap((note) =>
     warningLines(view, note, style, size),
   );
+  const broker = view.instanceState === 'running' ? brokerLines(view, style, size) : [];
   const budgets = view.instanceState === 'running' ? budgetLines(view, style, size.columns) : [];
-  return [...headline(view, style, size), ...table, ...budgets, ...notes];
+  return [...headline(view, style, size), ...table, ...budgets, ...broker, ...notes];
+}
+
+/** Nothing if there is none. */
+function brokerLines(view: StatusView, style: Style, size: Size): readonly string[] {
+  const { broker = null } = view.status;
+  if (broker === null) return [];
+  const text = brokerText(broker, view.now);
+  if (isTrouble(broker)) return warningLines(view, text, style, size);
+  return ['', ...wrappedTo(size.columns, view.steps(text))];
 }
 
 /** What is not as one might think. */

@@ -7,6 +7,7 @@ import type { Link, OpenLink } from '../../broker/contract.ts';
 import type { Clock, Random } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
 import type { BrokerFront } from './broker-front.ts';
+import type { BrokerState } from './broker-state.ts';
 import {
   beginSupervision,
   type Supervision,
@@ -18,6 +19,7 @@ import {
 } from './link-supervision.ts';
 
 export interface OrchestratorParts {
+  readonly address: Pick<BrokerState, 'url' | 'as'>;
   readonly openLink: OpenLink;
   readonly front: BrokerFront;
   readonly clock: Clock;
@@ -28,15 +30,6 @@ export interface OrchestratorParts {
   readonly policy?: SupervisionPolicy;
 }
 
-/** As `status` shows it. */
-export interface BrokerState {
-  readonly state: 'connected' | 'connecting' | 'refused' | 'lost' | 'closed';
-  /** Why there is no link; null: there is one, or it was not tried yet. */
-  readonly cause: string | null;
-  /** How often a link was opened. */
-  readonly links: number;
-}
-
 export class Orchestrator implements AsyncDisposable {
   readonly #parts: OrchestratorParts;
   readonly #ending = new AbortController();
@@ -44,12 +37,16 @@ export class Orchestrator implements AsyncDisposable {
   #link: Link | undefined;
   #timer: Disposable | undefined;
   #state: BrokerState['state'] = 'connecting';
+  /** Wall time. */
+  #since: number;
   #why: BrokerError | undefined;
+  #lastError: BrokerState['lastError'] = null;
   #links = 0;
 
   private constructor(parts: OrchestratorParts) {
     this.#parts = parts;
     this.#supervision = { is: 'stopped' };
+    this.#since = parts.clock.wallNow();
   }
 
   /** Returns at once; the link is opened meanwhile. */
@@ -60,8 +57,16 @@ export class Orchestrator implements AsyncDisposable {
   }
 
   get state(): BrokerState {
-    const cause = this.#link === undefined ? (this.#why?.message ?? null) : null;
-    return { state: this.#state, cause, links: this.#links };
+    const { address, front } = this.#parts;
+    return {
+      url: address.url,
+      as: address.as,
+      state: this.#state,
+      since: this.#since,
+      lastError: this.#lastError,
+      links: this.#links,
+      workers: this.#link === undefined ? 0 : front.workers,
+    };
   }
 
   async close(): Promise<void> {
@@ -97,7 +102,7 @@ export class Orchestrator implements AsyncDisposable {
         );
         return;
       case 'close':
-        this.#state = 'closed';
+        this.#become('closed');
         this.#timer?.[Symbol.dispose]();
         this.#ending.abort();
         return;
@@ -105,7 +110,6 @@ export class Orchestrator implements AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    if (this.#state !== 'refused') this.#state = 'connecting';
     let link: Link | undefined;
     try {
       link = await this.#parts.openLink(this.#ending.signal);
@@ -120,10 +124,16 @@ export class Orchestrator implements AsyncDisposable {
     if (this.#ending.signal.aborted) return await link.close();
     this.#link = link;
     this.#links += 1;
-    this.#state = 'connected';
+    this.#become('connected');
     if (this.#why !== undefined) this.#parts.report('connected to the broker again');
     this.#why = undefined;
     this.#ended(await link.ended);
+  }
+
+  #become(state: BrokerState['state']): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#since = this.#parts.clock.wallNow();
   }
 
   #ended(why: BrokerError): void {
@@ -135,7 +145,8 @@ export class Orchestrator implements AsyncDisposable {
     const isTold = this.#why !== undefined && this.#why.reason === why.reason && !wasConnected;
     if (!isTold) report(lossText(why));
     this.#why = why;
-    this.#state = isPermanent ? 'refused' : 'lost';
+    this.#lastError = { text: why.message, at: clock.wallNow() };
+    this.#become(isPermanent ? 'refused' : 'lost');
     this.#happen({ is: 'ended', at: clock.now(), isPermanent, random: random() });
   }
 }

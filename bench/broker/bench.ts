@@ -7,6 +7,7 @@ import { inTurns, median, type Ratio, ratioOf, shownRatio } from '../ratios.ts';
 import { startBrokers } from './brokers.ts';
 import type { Loaded } from './end.ts';
 import { End } from './ends.ts';
+import { benchLargeResults } from './large-results.ts';
 import { type WayName, wayNames } from './way.ts';
 
 const bytes = 1_024;
@@ -18,6 +19,12 @@ type Samples = ReadonlyMap<WayName, readonly Loaded[]>;
 /** True if every goal is met. */
 export async function benchBroker(rounds: number): Promise<boolean> {
   const goals = new Goals();
+  await benchRequests(rounds, goals);
+  await benchLargeResults(rounds, goals);
+  return goals.allMet;
+}
+
+async function benchRequests(rounds: number, goals: Goals): Promise<void> {
   await using brokers = await startBrokers();
   await using requester = new End('requester');
   await using responder = new End('responder');
@@ -38,7 +45,6 @@ export async function benchBroker(rounds: number): Promise<boolean> {
     show(`1 KB, ${inFlight} in flight, ${rounds} rounds of ${roundMs} ms`, samples);
     judge(goals, inFlight, samples);
   }
-  return goals.allMet;
 }
 
 function judge(goals: Goals, inFlight: number, samples: Samples): void {

@@ -3,10 +3,13 @@
 // found by searching its line, answers built once. Each answer is a write of its own, as it is with
 // servers of the SDK. `initialize`, `server/discover`, `tools/list` and `ping` are answered properly,
 // for clients of both eras. No member but the message's own may be called `id` in what is sent to it.
+// The first argument says how many bytes the large text has (5 MB), the second ("reads") that its tools only read.
 
 import { readSync, writeSync } from 'node:fs';
 
 const chunk = Buffer.allocUnsafeSlow(1 << 20);
+const bigBytes = Number(process.argv[2] ?? 5_000_000);
+const annotations = process.argv[3] === 'reads' ? { readOnlyHint: true } : undefined;
 const handshakes = {
   initialize: (params) => ({
     protocolVersion: params.protocolVersion,
@@ -22,7 +25,11 @@ const handshakes = {
   }),
   'tools/list': () => ({
     ...complete,
-    tools: [...tails.keys()].map((name) => ({ name, inputSchema: { type: 'object' } })),
+    tools: [...tails.keys()].map((name) => ({
+      name,
+      inputSchema: { type: 'object' },
+      annotations,
+    })),
     ttlMs: 3_600_000,
     cacheScope: 'public',
   }),
@@ -35,7 +42,7 @@ const complete = {
 
 const tails = new Map([
   ['echo', tailOf(textOf(850))],
-  ['big_text', Buffer.from(tailOf(textOf(5_000_000)))],
+  ['big_text', Buffer.from(tailOf(textOf(bigBytes)))],
   ['big_rows', Buffer.from(tailOf('5 MB of rows', { rows: rowsOf(5_000_000) }))],
 ]);
 const echoTail = tails.get('echo');

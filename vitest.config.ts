@@ -62,7 +62,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: [
-            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,strangers,load,interop,controls,proof,types}/**/*.test.ts',
+            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,strangers,fleet,load,interop,controls,proof,types}/**/*.test.ts',
           ],
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -1,17 +1,20 @@
-// npm run fleet: a fleet whose parts are killed in turn under load, on both brokers. docs/proof.md says what it shows.
+// npm run fleet: many workers at once, and a fleet whose parts are killed in turn under load, on both brokers.
+// docs/proof.md says what it shows.
 
 import { parseArgs } from 'node:util';
 import { asked, wholeNumber } from '../proof/asked.ts';
 import { atMost, conclude, exactly, type Figure, fact } from '../proof/report.ts';
+import { type CrowdFindings, callByCrowd } from './crowd.ts';
 import { type KillFindings, killParts } from './kills.ts';
 
 const brokers = ['command', 'nats'] as const;
 type BrokerName = (typeof brokers)[number];
 
-const help = `npm run fleet -- [--kills N] [--workers N] [--only BROKER] [--json FILE]
+const help = `npm run fleet -- [--crowd N] [--kills N] [--workers N] [--only BROKER] [--json FILE]
 
-Kills broker, orchestrator and workers in turn, under load, and compares what callers were told with what the
-servers have written down. Exit code 1 if a goal is missed.
+Lets many workers call at once, then kills broker, orchestrator and workers in turn, under load, and compares what
+callers were told with what the servers have written down. Exit code 1 if a goal is missed.
+  --crowd N      workers at once, with 50 calls each, in 4 processes (200)
   --kills N      on each broker (50)
   --workers N    with four callers each (3)
   --only BROKER  ${brokers.join(' | ')}
@@ -19,6 +22,7 @@ servers have written down. Exit code 1 if a goal is missed.
 Example: npm run fleet -- --only nats --kills 6`;
 
 interface Wish {
+  readonly crowd: number;
   readonly kills: number;
   readonly workers: number;
   readonly chosen: readonly BrokerName[];
@@ -26,6 +30,8 @@ interface Wish {
 }
 
 const recoveryMs = 3_000;
+const crowdCalls = 50;
+const crowdProcesses = 4;
 const names: Readonly<Record<BrokerName, string>> = {
   command: 'embedded broker',
   nats: 'NATS',
@@ -37,11 +43,27 @@ if (wish !== undefined) {
   const findings: string[] = [];
   for (const broker of wish.chosen) {
     const progress = (text: string) => console.error(`fleet: ${names[broker]}: ${text}`);
+    const { crowd: workers } = wish;
+    progress(`${workers} workers, ${crowdCalls} calls each`);
+    const load = { broker, workers, calls: crowdCalls, processes: crowdProcesses };
+    const crowd = await callByCrowd(load);
+    figures.push(...crowdFigures(names[broker], crowd, workers));
+    findings.push(...crowd.wrong.slice(0, 20), ...crowd.lost, ...crowd.twice);
     const found = await killParts({ ...wish, broker, progress });
     figures.push(...figuresOf(names[broker], found, wish.kills));
     findings.push(...found.hung, ...found.lost, ...found.twice);
   }
   conclude({ title: 'Fleet', figures, findings }, wish.jsonFile);
+}
+
+function crowdFigures(name: string, found: CrowdFindings, workers: number): readonly Figure[] {
+  return [
+    exactly(`${name}: calls of ${workers} workers`, found.calls, workers * crowdCalls),
+    exactly(`${name}: without their own answer`, found.wrong.length, 0),
+    exactly(`${name}: of those answered, lost`, found.lost.length, 0),
+    exactly(`${name}: of those, run twice`, found.twice.length, 0),
+    fact(`${name}: seconds, from the first link on`, found.seconds),
+  ];
 }
 
 function figuresOf(name: string, found: KillFindings, kills: number): readonly Figure[] {
@@ -65,6 +87,7 @@ function figuresOf(name: string, found: KillFindings, kills: number): readonly F
 function readWish(): Wish | string {
   const { values } = parseArgs({
     options: {
+      crowd: { type: 'string', default: '200' },
       kills: { type: 'string', default: '50' },
       workers: { type: 'string', default: '3' },
       only: { type: 'string' },
@@ -78,6 +101,7 @@ function readWish(): Wish | string {
     throw new Error(`--only ${only} is unknown: ${brokers.join(', ')}`);
   }
   return {
+    crowd: wholeNumber('crowd', values.crowd),
     kills: wholeNumber('kills', values.kills),
     workers: wholeNumber('workers', values.workers),
     chosen: brokers.filter((one) => only === undefined || one === only),

@@ -60,6 +60,7 @@ export class Fleet implements AsyncDisposable {
   readonly home: GatewayHome;
   orchestrator: Started;
   readonly #workers: AsyncDisposable[] = [];
+  #files = 0;
 
   private constructor(broker: FleetBroker, home: GatewayHome) {
     this.broker = broker;
@@ -110,8 +111,13 @@ export class Fleet implements AsyncDisposable {
 
   /** A worker whose client writes and reads lines. */
   rawWorker(member: MemberName = 'ann'): StdioClient {
-    const args = [mainProgram, 'proxy', '--broker', this.broker.url, '--to', 'boss'];
-    const env = { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credential(member) };
+    return this.rawWorkerBy(this.broker.credential(member));
+  }
+
+  /** The same with a credential of its own, and by another way to the broker. */
+  rawWorkerBy(credential: string, url = this.broker.url): StdioClient {
+    const args = [mainProgram, 'proxy', '--broker', url, '--to', 'boss'];
+    const env = { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credentialFile(credential) };
     const worker = new StdioClient(spawn(process.execPath, args, { env }));
     this.#workers.push(worker);
     return worker;
@@ -130,8 +136,13 @@ export class Fleet implements AsyncDisposable {
   }
 
   #credential(member: MemberName): string {
-    const file = this.home.file(`credential-${member}`);
-    writeFileSync(file, this.broker.credential(member), { mode: 0o600 });
+    return this.#credentialFile(this.broker.credential(member));
+  }
+
+  #credentialFile(credential: string): string {
+    this.#files += 1;
+    const file = this.home.file(`credential-${this.#files}`);
+    writeFileSync(file, credential, { mode: 0o600 });
     return file;
   }
 }

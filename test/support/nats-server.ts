@@ -26,6 +26,10 @@ export class NatsServer implements AsyncDisposable {
   #child: ChildProcess | undefined;
   url = '';
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   /** With the printed config for these members, or another. */
   static async start(
     fleet = suiteMembers,

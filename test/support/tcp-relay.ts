@@ -1,5 +1,6 @@
 // A TCP relay in front of a server, which can stop passing on what the server says: its client speaks into a
-// connection that looks alive and hears nothing.
+// connection that looks alive and hears nothing. What the server says is then read and dropped, or not read at all,
+// as by a client that has stopped reading.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -40,6 +41,28 @@ export class TcpRelay implements AsyncDisposable {
         });
       }
     }
+  }
+
+  /** After so many bytes more nothing of the server is read, until `readAgain`; resolves then. */
+  async stopReadingAfter(bytes: number): Promise<void> {
+    let left = bytes;
+    await new Promise<void>((resolve) => {
+      for (const [client, server] of this.#peers) {
+        const passed = (chunk: Buffer) => {
+          left -= chunk.length;
+          if (left > 0) return;
+          server.off('data', passed);
+          server.unpipe(client);
+          server.pause();
+          resolve();
+        };
+        server.on('data', passed);
+      }
+    });
+  }
+
+  readAgain(): void {
+    for (const [client, server] of this.#peers) server.pipe(client);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { bytesInUse } from '../../test/support/memory.ts';
 import { Fault } from '../kernel/fault.ts';
 import { documentFrom, parseDocument } from './document.ts';
 
@@ -12,6 +13,18 @@ const faultOf = (text: string) => {
 };
 
 describe('the text of a config file', () => {
+  it('is not held by the values in it #no-growth', () => {
+    const command = 'a text that is long enough to be cut out of another';
+    const comment = `// ${'x'.repeat(262_144)}`;
+    const before = bytesInUse();
+    const values = Array.from({ length: 16 }, (_, n) => {
+      return parseDocument(`{ "a": { "command": "${command} ${n}" } } ${comment}`, 'f').value;
+    });
+    const bytes = bytesInUse() - before;
+    expect(values[15]).toEqual({ a: { command: `${command} 15` } });
+    expect(bytes / values.length).toBeLessThan(65_536);
+  });
+
   it('may hold comments and trailing commas', () => {
     const { value, problems } = parseDocument('{ // why\n "a": [1, 2,], /* b */ "c": {}, }', 'f');
     expect(value).toEqual({ a: [1, 2], c: {} });

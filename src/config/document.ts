@@ -127,6 +127,7 @@ function plainValue(node: Node, path: Path, found: Findings): unknown {
   if (node.type === 'array') {
     return (node.children ?? []).map((item, index) => plainValue(item, [...path, index], found));
   }
+  if (node.type === 'string') return ownText(String(node.value));
   if (node.type !== 'object') return node.value;
   const object: Record<string, unknown> = Object.create(null);
   for (const property of node.children ?? []) {
@@ -146,6 +147,11 @@ function plainValue(node: Node, path: Path, found: Findings): unknown {
     object[key] = plainValue(valueNode, at, found);
   }
   return object;
+}
+
+/** The parser cuts its texts out of the file's, and a cut text holds the whole: a server may keep its config for long. */
+function ownText(cut: string): string {
+  return JSON.parse(JSON.stringify(cut));
 }
 
 function plainCopy(input: unknown, path: Path, problems: Problem[]): unknown {

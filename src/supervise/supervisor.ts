@@ -6,6 +6,7 @@
 
 import type { Clock, Random } from '../kernel/clock.ts';
 import { Fault, faultTable } from '../kernel/fault.ts';
+import { forKeeping } from '../kernel/kept-error.ts';
 import type { EventHub, Happening } from '../observe/events.ts';
 import type { Breaker } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-machine.ts';
@@ -103,7 +104,10 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
 
   /** Stores the latest fault for status. */
   noteFault(fault: Fault): void {
-    this.#parts.standing.lastFault = { fault, at: this.#parts.clock.wallNow() };
+    this.#parts.standing.lastFault = {
+      fault: forKeeping(fault),
+      at: this.#parts.clock.wallNow(),
+    };
   }
 
   // --- what an operator needs --------------------------------------------------------------

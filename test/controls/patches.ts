@@ -1687,6 +1687,30 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'nextAt: at + pauseMs,', replace: 'nextAt: at + 0 * pauseMs,' }],
   },
   {
+    id: 'kept-frames',
+    breaks: 'The last fault of a server holds the connection that has ended, with its buffers.',
+    file: 'src/kernel/kept-error.ts',
+    foundBy: 'tests',
+    tests: ['src/kernel/kept-error.test.ts'],
+    promise: 'no-growth',
+    edits: [{ find: 'void one.stack;', replace: '' }],
+  },
+  {
+    id: 'kept-pools',
+    breaks: 'Each line that a server prints holds a buffer and a closure until it is forgotten.',
+    file: 'src/upstream/stdio/stderr-ring.ts',
+    foundBy: 'tests',
+    tests: ['src/upstream/stdio/stderr-ring.test.ts'],
+    promise: 'no-growth',
+    edits: [
+      {
+        find: 'return new RawLine(bytes, redactor);',
+        replace:
+          'const kept = Buffer.from(bytes); const line = new RawLine(kept, redactor); return { length: kept.length, text: () => (kept.length > 0 ? line.text() : "") };',
+      },
+    ],
+  },
+  {
     id: 'descriptors-inherited',
     breaks: 'Files that the starting shell has open with a high number reach every server.',
     file: 'src/supervise/process/start/inherited-descriptors.ts',

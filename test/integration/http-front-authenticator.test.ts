@@ -1,8 +1,6 @@
 // Who asks may be known only later: what happens to a request meanwhile, and when nobody ever says.
 
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Authentication, Credential } from '../../src/downstream/http/access/authenticator.ts';
 import type { HttpRoute, RequestContext } from '../../src/downstream/http/route-table.ts';
@@ -11,6 +9,7 @@ import { result } from '../support/fake-front.ts';
 import { dial, frontDoor, LateAuthenticator } from '../support/front-door.ts';
 import { httpFront, modernBody, modernHeaders } from '../support/http-front.ts';
 import { manualClock, settled } from '../support/manual-clock.ts';
+import { collectGarbage } from '../support/memory.ts';
 import { until } from '../support/until.ts';
 
 const config = {
@@ -24,8 +23,6 @@ const call = {
   headers: modernHeaders('tools/call', 'x'),
   body: modernBody('tools/call', { name: 'x' }),
 };
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
 
 async function guarded(options: Parameters<typeof httpFront>[0] = {}) {

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bytesInUse } from '../../../test/support/memory.ts';
 import { Redactor } from '../../kernel/redactor.ts';
-import { StderrRing } from './stderr-ring.ts';
+import { ServerOutputs } from '../../observe/server-output.ts';
+import { StderrRing, shownLine } from './stderr-ring.ts';
 
 function ringOf(...chunks: readonly (string | Buffer)[]): StderrRing {
   const ring = new StderrRing();
@@ -94,5 +96,36 @@ describe('a line that was cut', () => {
       expect([...written, ...ring.lines].join()).not.toContain('SECRET');
       expect(written[0]).toMatch(/…$/);
     }
+  });
+});
+
+describe('a line that is kept for a reader', () => {
+  const servers = 20;
+  const linesOfEach = 1_000;
+
+  it('takes little more than its text: a server may fill its thousand #no-growth', () => {
+    const outputs = new ServerOutputs(() => Date.now() + 0.5);
+    const before = bytesInUse();
+    for (let server = 0; server < servers; server += 1) {
+      const output = outputs.of(`server ${server}`);
+      const ring = new StderrRing(undefined, (line) =>
+        output.write({ pid: 7, stream: 'stderr' }, line),
+      );
+      for (let n = 0; n < linesOfEach / 2; n += 1) {
+        ring.push(Buffer.from(`line ${n} of the errors of server ${server}\n`));
+        const printed = Buffer.from(`line ${n} that server ${server} has printed`);
+        output.write({ pid: 7, stream: 'stdout' }, shownLine(printed));
+      }
+    }
+    const bytes = bytesInUse() - before;
+    expect(outputs.of('server 0').since(-1).lines).toHaveLength(linesOfEach);
+    expect(bytes / (servers * linesOfEach)).toBeLessThan(350);
+  });
+
+  it('is shown as it was printed', () => {
+    const shown = (text: string) => shownLine(Buffer.from(text)).text();
+    expect(shown('naïve ☃ 日本語 \u0007')).toBe('naïve ☃ 日本語 \\x07');
+    expect(shown('x'.repeat(9_000))).toBe(`${'x'.repeat(8_192)}…`);
+    expect(shownLine(Buffer.from('é'), new Redactor()).length).toBe(2);
   });
 });

@@ -10,10 +10,48 @@ const maxLines = 200;
 const maxBytes = 64 * 1024;
 const maxLineBytes = 8 * 1024;
 
-interface Line {
-  readonly text: string;
+/** A line without control characters. */
+class Line implements Shown {
+  readonly #text: string;
   /** The line was longer than what is kept of it. */
-  readonly isCut: boolean;
+  readonly #isCut: boolean;
+  readonly #redactor: Redactor;
+
+  constructor(text: string, isCut: boolean, redactor: Redactor) {
+    this.#text = text;
+    this.#isCut = isCut;
+    this.#redactor = redactor;
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  text(): string {
+    return withoutSecrets(this.#text, this.#isCut, this.#redactor);
+  }
+}
+
+/** The bytes of a line, one for each character: a buffer would keep the pool that it is taken from. */
+class RawLine implements Shown {
+  readonly #bytes: string;
+  readonly #isCut: boolean;
+  readonly #redactor: Redactor;
+
+  constructor(bytes: Buffer, redactor: Redactor) {
+    this.#bytes = bytes.toString('latin1', 0, maxLineBytes);
+    this.#isCut = bytes.length > maxLineBytes;
+    this.#redactor = redactor;
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  text(): string {
+    const text = printable(Buffer.from(this.#bytes, 'latin1'));
+    return withoutSecrets(text, this.#isCut, this.#redactor);
+  }
 }
 
 export class StderrRing {
@@ -58,9 +96,10 @@ export class StderrRing {
   /** Oldest first, with control characters made visible: it ends up on a terminal. */
   get lines(): readonly string[] {
     const unfinished = this.#unfinished;
-    const last = { text: printable(unfinished), isCut: unfinished.length >= maxLineBytes };
+    const isCut = unfinished.length >= maxLineBytes;
+    const last = new Line(printable(unfinished), isCut, this.#redactor);
     const lines = unfinished.length > 0 ? [...this.#lines, last] : this.#lines;
-    return lines.map((line) => withoutSecrets(line, this.#redactor));
+    return lines.map((line) => line.text());
   }
 
   #finish(end: Buffer): void {
@@ -68,12 +107,12 @@ export class StderrRing {
     const isCut = end.length > room || this.#unfinished.length >= maxLineBytes;
     const text = printable(Buffer.concat([this.#unfinished, end.subarray(0, Math.max(0, room))]));
     this.#unfinished = Buffer.alloc(0);
-    const line = { text, isCut };
+    const line = new Line(text, isCut, this.#redactor);
     this.#lines.push(line);
-    this.#bytes += text.length;
-    this.#written?.(asShown(line, this.#redactor));
+    this.#bytes += line.length;
+    this.#written?.(line);
     while (this.#lines.length > maxLines || this.#bytes > maxBytes) {
-      this.#bytes -= this.#lines.shift()?.text.length ?? 0;
+      this.#bytes -= this.#lines.shift()?.length ?? 0;
     }
   }
 }
@@ -90,19 +129,12 @@ function startOfLast(chunk: Buffer, count: number): number {
 
 /** A line that is shown like one of stderr; it is made readable when somebody reads it. */
 export function shownLine(bytes: Buffer, redactor = noSecrets): Shown {
-  const kept = Buffer.from(bytes.subarray(0, maxLineBytes));
-  const isCut = bytes.length > maxLineBytes;
-  const text = () => withoutSecrets({ text: printable(kept), isCut }, redactor);
-  return { length: kept.length, text };
+  return new RawLine(bytes, redactor);
 }
 
 const noSecrets = new Redactor();
 
-function asShown(line: Line, redactor: Redactor): Shown {
-  return { length: line.text.length, text: () => withoutSecrets(line, redactor) };
-}
-
-function withoutSecrets({ text, isCut }: Line, redactor: Redactor): string {
+function withoutSecrets(text: string, isCut: boolean, redactor: Redactor): string {
   return isCut ? `${redactor.cut(text)}…` : redactor.text(text);
 }
 

@@ -2,7 +2,7 @@
 // (both left out in the short form), the storm itself, rest again, the end of everything, and then the judgement: the driver's own counts,
 // what is left behind, and the independent checker's word on the evidence.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Figure, hasPassed, type Report } from '../proof/report.ts';
@@ -12,6 +12,7 @@ import { defectsIn, newsOf } from './defects.ts';
 import { figuresOf } from './figures.ts';
 import { Fleet } from './fleet.ts';
 import { complaints, type GatewayHome } from './gateway.ts';
+import { growthText } from './heap-data.ts';
 import { type IdlePoint, idlePoint } from './idle-point.ts';
 import { twentyWindows } from './instances/twenty-windows.ts';
 import { measureNeighbours } from './neighbours/measure.ts';
@@ -108,6 +109,9 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
     await storm({ name: 'storm', seconds: seconds - warmSeconds, fleet, dice, tally });
     say(`the storm is over: ${tally.calls} calls; resting`);
     const after = await idlePoint({ ...resting, name: 'rest-2' });
+    if (before?.data && after.data) {
+      writeFileSync(join(folder, 'heap-growth.txt'), growthText(before.data, after.data));
+    }
     await fleet.close();
     const orphans = [...fleet.orphans, ...(await survivors(home))];
     tally.countOrdered(ledgersIn(folder));

@@ -44,7 +44,7 @@ function growth(before: IdlePoint, after: IdlePoint): readonly Figure[] {
     fact('descriptors at rest', `${byKind(before.descriptors)}; then ${byKind(after.descriptors)}`),
     atMost(
       'heap growth without compiled code, MiB',
-      mebibytes(after.dataBytes - before.dataBytes),
+      mebibytes((after.data?.bytes ?? Number.NaN) - (before.data?.bytes ?? Number.NaN)),
       1,
     ),
     fact('heap growth with compiled code, MiB', mebibytes(after.heapBytes - before.heapBytes)),

@@ -1,17 +1,18 @@
 // A moment of rest, made the same each time: every server has answered and then ended for want of
-// work, or is ejected; no client is connected and no session is left. What the gateway holds then,
-// descriptors and memory, is what it keeps; between two such points it must not grow.
+// work, or is ejected; no client is connected and no session is left. What the gateway keeps of the servers' output,
+// a thousand lines for each, is full: otherwise it would be chance whether that happens before or between two such
+// points. What the gateway holds then, descriptors and memory, is what it keeps; between two points it must not grow.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { writeControl } from '../support/faulty.ts';
 import { until } from '../support/until.ts';
-import type { Client } from './client.ts';
+import { type Client, pauseMs } from './client.ts';
 import { HttpClient } from './client-http.ts';
 import { modernHeaders, requestFrame } from './dialects.ts';
 import type { Fleet } from './fleet.ts';
-import { dataBytesIn } from './heap-data.ts';
+import { dataIn, type HeapData } from './heap-data.ts';
 import { History } from './history.ts';
 import { heapSnapshot, lookIntoHeap } from './inspector.ts';
 import { descriptorsOf } from './process-list.ts';
@@ -23,8 +24,8 @@ export interface IdlePoint {
   /** What each is open on. */
   readonly descriptors: readonly string[];
   readonly heapBytes: number;
-  /** Of the heap, what is not compiled code. */
-  readonly dataBytes: number;
+  /** Of the heap, what is not compiled code; absent: nobody has looked. */
+  readonly data: HeapData | undefined;
   readonly bufferBytes: number;
   readonly zombies: readonly string[];
   /** Errors of our own, as the gateway counts them. */
@@ -69,13 +70,33 @@ export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
   const descriptors = descriptorsOf(gateway.pid);
   const { usedBytes: heapBytes, bufferBytes } = await lookIntoHeap(gateway.inspector);
   const isLookedAt = options.isCompared || options.hasSnapshot;
-  const snapshot = isLookedAt ? await heapSnapshot(gateway.inspector) : '';
-  if (options.hasSnapshot) writeFileSync(join(folder, `${name}.heapsnapshot`), snapshot);
-  const dataBytes = isLookedAt ? dataBytesIn(snapshot) : Number.NaN;
+  const data = isLookedAt ? await leastData(options) : undefined;
   const { status } = await health(url, 'full');
   const internalErrors = status?.internalErrors ?? Number.NaN;
-  return { descriptors, heapBytes, dataBytes, bufferBytes, zombies, internalErrors };
+  return { descriptors, heapBytes, data, bufferBytes, zombies, internalErrors };
 }
+
+/** Something may be under way at a look, such as a list that is being written: what is kept is there at each. */
+const looks = 3;
+const betweenLooksMs = 1000;
+
+async function leastData({ fleet, name, hasSnapshot }: IdlePointOptions): Promise<HeapData> {
+  const { gateway, folder } = fleet;
+  let least: HeapData | undefined;
+  for (let look = 0; look < looks; look += 1) {
+    if (look > 0) await pauseMs(betweenLooksMs);
+    const snapshot = await heapSnapshot(gateway.inspector);
+    const data = dataIn(snapshot);
+    if (least !== undefined && data.bytes >= least.bytes) continue;
+    least = data;
+    if (hasSnapshot) writeFileSync(join(folder, `${name}.heapsnapshot`), snapshot);
+  }
+  if (least === undefined) throw new Error('nobody has looked at the heap');
+  return least;
+}
+
+/** More than a thousand lines are kept of it, though of each piece that is read at once only 200 are. */
+const manyLines = { kind: 'stderr-flood', bytes: 1_000_000, lineBytes: 100 } as const;
 
 /** No more faults; each server is called until it answers again, unless it is ejected for good. */
 async function heal(folder: string, client: Client): Promise<void> {
@@ -87,6 +108,9 @@ async function heal(folder: string, client: Client): Promise<void> {
         return seen?.kind === 'result' || seen?.fault?.code === 'ejected';
       };
       await until(isWell, `${spec.name} to answer again`, healMs);
+      const { name: server, transport } = spec;
+      const fault = { fault: manyLines, shows: 'received' } as const;
+      if (transport === 'stdio') await client.call({ server, tool: 'echo', args: {}, fault });
     }),
   );
 }

@@ -119,7 +119,7 @@ describe('a line that is kept for a reader', () => {
     }
     const bytes = bytesInUse() - before;
     expect(outputs.of('server 0').since(-1).lines).toHaveLength(linesOfEach);
-    expect(bytes / (servers * linesOfEach)).toBeLessThan(350);
+    expect(bytes / (servers * linesOfEach)).toBeLessThan(300);
   });
 
   it('is shown as it was printed', () => {

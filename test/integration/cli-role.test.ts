@@ -108,17 +108,20 @@ describe('status and doctor', () => {
   });
 });
 
-describe('holdfast status', () => {
-  it('says what is spent of the budgets of roles, also of a token that made its call before a restart #budget', async () => {
+describe('holdfast status and role', () => {
+  it('say what is spent of the budgets of roles, also of a token that made its call before a restart #budget', async () => {
     const { files } = config.mcpServers;
     const budget = { calls: 5, perMinute: 3 };
     await using home = await GatewayHome.create({
       mcpServers: { files },
-      roles: { reader: { allow: ['files/*'], budget } },
+      roles: { reader: { allow: ['files/*'], budget }, writer: { allow: ['files/*'], budget } },
       http: { auth: 'token' },
     });
     const none = JSON.parse((await home.run(['status', '--json'])).stdout);
     expect(none.budgets).toBeNull();
+    const spentBy = async (role: string) =>
+      JSON.parse((await home.run(['role', role, '--json'])).stdout).spent;
+    expect(await spentBy('reader')).toBeNull();
     const { stdout } = await home.run(['token', 'add', '--json', '--role', 'reader']);
     const { token, id } = JSON.parse(stdout) as { token: string; id: string };
     const first = await home.serve();
@@ -129,7 +132,11 @@ describe('holdfast status', () => {
     const minute = { limit: 'perMinute', limitValue: 3, spent: 1, freesAt: expect.any(Number) };
     const own = { role: 'reader', per: 'principal', principal: `token:${id}` };
     const told = JSON.parse((await home.run(['status', '--json'])).stdout);
-    expect(told.budgets).toEqual([{ ...own, limits: [...counted, minute] }]);
+    const spent = [{ ...own, limits: [...counted, minute] }];
+    expect(told.budgets).toEqual(spent);
+    expect(await spentBy('reader')).toEqual(spent);
+    expect(await spentBy('writer')).toEqual([]);
+    expect((await home.run(['role', 'reader'])).stdout).toContain(`token:${id}: 1 of 5 calls`);
     await first.stop();
     await using second = await home.serve();
     expect(second.pid).not.toBe(first.pid);

@@ -1,29 +1,36 @@
-// holdfast role: what a role of the config may use, and why not; without a name, the roles there are. The
-// lists of servers are those that are stored; nothing is started.
+// holdfast role: what a role of the config may use, and why not, and what is spent of its budget; without a name,
+// the roles there are. The lists of servers are those that are stored; nothing is started.
 
 import type { Command } from 'commander';
+import type { ReadConfig } from '../../config/load.ts';
 import { nearestWord } from '../../config/nearest-word.ts';
 import type { Config } from '../../config/schema.ts';
 import { within } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { ownValue } from '../../kernel/own-value.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import type { BudgetRules } from '../../policy/role-budgets/budget-rules.ts';
+import type { BudgetStatus } from '../../policy/role-budgets/budget-status.ts';
 import { Roles } from '../../policy/roles/roles.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { type KnownThings, knownThings, ownThings, useOf } from '../known-things.ts';
-import { roleLines } from '../render/role-page.ts';
+import { type RolePage, roleLines } from '../render/role-page.ts';
 import { wrappedTo } from '../render/width.ts';
 import { seconds } from '../seconds-option.ts';
+import type { Shell } from '../shell.ts';
 import { loadedConfig, orInterrupted, withHostOf } from '../standalone.ts';
+import { instanceStatus } from '../target.ts';
 
 const help = `
 Every tool, prompt, resource, template and skill whose list is known is shown, with the reason for each
 that the role may not use. No server is started unless --wait allows it: lists that were never read are named at
 the end; --wait reads and keeps them. A pattern in "deny" that ends in /* denies the folder itself, too.
-With --json: {"role", "everything", "operator", "budget", "things": [{"server", "list", "name", "allowed", "reason"}],
-"unknown": [{"server", "lists"}]}; "list" is tools, prompts, resources, resourceTemplates or skills, "reason" is
-null if it is allowed. Without a name: {"roles": [{"name", "everything", "operator", "allow", "deny"}]}.
+What is spent of its budget is told where an instance runs, as by: holdfast status. Counts of sessions are in no list.
+With --json: {"role", "everything", "operator", "budget", "spent", "things": [{"server", "list", "name", "allowed",
+"reason"}], "unknown": [{"server", "lists"}]}; "list" is tools, prompts, resources, resourceTemplates or skills, "reason"
+is null if it is allowed. "spent" is null where no instance runs or there is no budget, or else a list as "budgets" of
+holdfast status --json. Without a name: {"roles": [{"name", "everything", "operator", "allow", "deny"}]}.
 
 Examples:
   holdfast role
@@ -88,25 +95,47 @@ async function showRole(
     await orInterrupted(shell, within(shell.clock, wait * 1_000, Promise.all(reading)));
     return await knownThings(gatewayHost);
   });
-  const page = pageOf(config, name, known);
+  const spent = await spentOf(shell, loaded, name);
+  const page = pageOf(config, name, known, { spent, now: shell.clock.wallNow() });
   const { out } = shell;
   if (!isJson) {
     for (const line of roleLines(page, out.style, out.columns)) out.line(shell.steps(line));
     return exitCodes.ok;
   }
-  const { role, isEverything, isOperator, budget, unknown } = page;
+  const { role, isEverything: everything, isOperator: operator, budget, unknown } = page;
   const things = page.things.map((thing) => ({ ...thing, allowed: thing.reason === null }));
-  out.json({ role, everything: isEverything, operator: isOperator, budget, things, unknown });
+  out.json({ role, everything, operator, budget, spent, things, unknown });
   return exitCodes.ok;
 }
 
-function pageOf(config: Config, role: string, { things, unknown }: KnownThings) {
+/** What the running instance tells of its budget; null if there is none, or no instance that can be asked. */
+async function spentOf(
+  shell: Shell,
+  { config, file }: ReadConfig,
+  role: string,
+): Promise<readonly BudgetStatus[] | null> {
+  if (!budgetOf(config, role)) return null;
+  const status = await instanceStatus(shell, file);
+  return status?.budgets?.filter((one) => one.role === role) ?? null;
+}
+
+function budgetOf({ roles }: Config, role: string): BudgetRules | null {
+  return ownValue(roles, role)?.budget ?? null;
+}
+
+function pageOf(
+  config: Config,
+  role: string,
+  { things, unknown }: KnownThings,
+  spending: Pick<RolePage, 'spent' | 'now'>,
+): RolePage {
   const roles = new Roles(config);
   return {
     role,
     isEverything: roles.isEverything(role),
     isOperator: roles.isOperator(role),
-    budget: ownValue(config.roles, role)?.budget ?? null,
+    budget: budgetOf(config, role),
+    ...spending,
     things: [...things, ...ownThings(config)].map((thing) => ({
       ...thing,
       reason: roles.denial(role, useOf(thing)) ?? null,

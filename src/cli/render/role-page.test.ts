@@ -1,7 +1,7 @@
-// The page of a role: every thing with a yes or the reason for the no.
+// The page of a role: every thing with a yes or the reason for the no, and what is spent of its budget.
 
 import { describe, expect, it } from 'vitest';
-import { roleLines } from './role-page.ts';
+import { type RolePage, roleLines } from './role-page.ts';
 import { widthOf } from './width.ts';
 
 const plain = (_look: string, text: string) => text;
@@ -10,6 +10,8 @@ const page = {
   isEverything: false,
   isOperator: true,
   budget: { calls: 500, perMinute: 60, bytes: null, per: 'principal' },
+  spent: null,
+  now: 0,
   things: [
     { server: 'docs', list: 'tools', name: 'search', reason: null },
     {
@@ -40,8 +42,24 @@ describe('the page of a role', () => {
     ]);
   });
 
+  const calls = { limit: 'calls', limitValue: 500, spent: 7, freesAt: null } as const;
+  const own = { role: 'reader', per: 'principal', principal: 'token:ci', limits: [calls] } as const;
+
+  it('says what is spent of its budget, by whom, if that is known #command-line', () => {
+    const told = (change: Partial<RolePage>) =>
+      roleLines({ ...page, ...change }, plain, Number.POSITIVE_INFINITY).slice(1, 5);
+    expect(told({ spent: [own] })).toEqual([
+      ...['', 'Spent of budgets', 'token:ci: 7 of 500 calls', ''],
+    ]);
+    expect(told({ spent: [] })).toEqual(['', 'Nothing is spent of its budget', '', 'docs']);
+    const budget = { ...page.budget, per: 'session' } as const;
+    for (const change of [{ spent: null }, { spent: [], budget }, { spent: [], budget: null }]) {
+      expect(told(change).slice(0, 2)).toEqual(['', 'docs']);
+    }
+  });
+
   it('fits on forty columns', () => {
-    for (const line of roleLines(page, plain, 40))
+    for (const line of roleLines({ ...page, spent: [own] }, plain, 40))
       expect(widthOf(line), line).toBeLessThanOrEqual(40);
   });
 

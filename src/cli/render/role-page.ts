@@ -1,9 +1,11 @@
-// What a role may use, object by object, with the reason for each no.
+// What a role may use, object by object, with the reason for each no, and what is spent of its budget.
 
 import type { ListKind } from '../../host/lists/listings.ts';
 import { printableLine, printableName } from '../../kernel/printable.ts';
 import type { BudgetRules } from '../../policy/role-budgets/budget-rules.ts';
+import type { BudgetStatus } from '../../policy/role-budgets/budget-status.ts';
 import type { UnknownLists } from '../known-things.ts';
+import { budgetLines } from './budget-lines.ts';
 import { sizeText } from './quantity.ts';
 import type { Style } from './style.ts';
 import { wrappedTo } from './width.ts';
@@ -22,6 +24,10 @@ export interface RolePage {
   readonly isOperator: boolean;
   /** Null: its calls are not counted. */
   readonly budget: BudgetRules | null;
+  /** What is spent of it; null: not known, because no instance can be asked. */
+  readonly spent: readonly BudgetStatus[] | null;
+  /** Wall time. */
+  readonly now: number;
   readonly things: readonly SeenThing[];
   readonly unknown: readonly UnknownLists[];
 }
@@ -42,7 +48,10 @@ export function roleLines(page: RolePage, style: Style, columns: number): string
     ...(isOperator ? ['operator'] : []),
     ...(budget === null ? [] : [budgetText(budget)]),
   ];
-  const lines = wrappedTo(columns, `${role}: ${facts.join(' · ')}`);
+  const lines = [
+    ...wrappedTo(columns, `${role}: ${facts.join(' · ')}`),
+    ...spentLines(page, style, columns),
+  ];
   for (const server of new Set(things.map((thing) => thing.server))) {
     lines.push('', style('bold', printableLine(server)));
     for (const thing of things) {
@@ -56,6 +65,15 @@ export function roleLines(page: RolePage, style: Style, columns: number): string
     for (const line of wrappedTo(columns, printableLine(told))) lines.push(style('dim', line));
   }
   return lines;
+}
+
+/** Nothing if it is not known. */
+function spentLines({ budget, spent, now }: RolePage, style: Style, columns: number): string[] {
+  if (spent === null || budget === null || budget.per === 'session') return [];
+  if (spent.length === 0) return ['', 'Nothing is spent of its budget'];
+  // Whose role it is stands above.
+  const budgets = spent.map((one) => ({ ...one, role: null }));
+  return budgetLines({ status: { budgets }, now }, style, columns);
 }
 
 function budgetText({ calls, perMinute, bytes, per }: BudgetRules): string {

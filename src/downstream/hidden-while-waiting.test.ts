@@ -176,3 +176,38 @@ describe('a task that is watched, whose tool is hidden while a resource is waite
     expect(JSON.stringify(listening.messages[0])).not.toContain('taskIds');
   });
 });
+
+describe('a resource that is watched, and is hidden while another is waited for', () => {
+  it('is not granted, and is given up at its server #policy-at-once', async () => {
+    const subscribes = held('resources/subscribe', () => ({}));
+    const roles = { reader: { allow: ['resource:*'] } };
+    const { modern, config, host, servers, clock } = newGateway(
+      {
+        a: { resources: [{ uri: 'x://a', name: 'a' }], on: { 'resources/subscribe': () => ({}) } },
+        b: { resources: [{ uri: 'x://b', name: 'b' }], on: subscribes.on },
+      },
+      { settings: { roles } },
+    );
+    const peer = modern({}, { principal: reader, key: reader.id });
+    peer.request('resources/list');
+    await settled();
+    await clock.advanceAsync(1_000);
+    subscribes.hold();
+    const notifications = { resourceSubscriptions: ['x://a', 'x://b'] };
+    const listening = peer.request('subscriptions/listen', { notifications });
+    await settled();
+    expect([servers.a.heard('resources/subscribe').length, subscribes.waiting()]).toEqual([1, 1]);
+    const { mcpServers } = config;
+    await host.apply({
+      mcpServers,
+      hostTools: false,
+      roles: { reader: { allow: ['resource:b/*'] } },
+    });
+    await subscribes.release();
+    const [acknowledged] = listening.messages;
+    expect(acknowledged).toMatchObject({
+      params: { notifications: { resourceSubscriptions: ['x://b'] } },
+    });
+    expect(servers.a.heard('resources/unsubscribe')).toHaveLength(1);
+  });
+});

@@ -13,6 +13,7 @@ import {
 } from '../../test/support/modern-program.ts';
 import { rooted, rootsOf, rootsTold, seconds } from '../../test/support/rooted-server.ts';
 import { type Script, text, tool } from '../../test/support/scripted-server.ts';
+import { cutBy, type Principal } from '../policy/principal.ts';
 
 describe('two modern programs with one token', () => {
   it('each work in their own folders, on a connection for each #own-roots', async () => {
@@ -140,6 +141,27 @@ describe('a modern program', () => {
     const legacy = world.legacy({}).request('tools/call', { name: 's__a' });
     await seconds(3, world.clock);
     expect(JSON.stringify(legacy.result)).toContain('none');
+  });
+
+  it('that never answers, with one token on many paths, leaves room for others #own-roots #principal-share', async () => {
+    const world = newPrograms(rooted, { settings: { roles: { all: { allow: ['*'] } } } });
+    await world.withRoots('file:///one')('s__a');
+    const paths = ['s', 'all'].map((name, at) =>
+      cutBy({ id: 'token:ann', role: 'all' }, { kind: at === 0 ? 'server' : 'role', name }),
+    );
+    const call = (principal: Principal, args: object) => {
+      const peer = world.modern({ roots: {} }, { principal, key: principal.id });
+      return peer.call(principal.id.includes('/server/') ? 'a' : 's__a', args);
+    };
+    const waiting = paths.flatMap((path) =>
+      Array.from({ length: 40 }, (_, at) => call(path, { at })),
+    );
+    await settled();
+    const refused = waiting.filter(({ result }) => JSON.stringify(result).includes('overloaded'));
+    expect(refused).toHaveLength(16);
+    const other = call({ id: 'token:bob', role: 'all' }, {});
+    await settled();
+    expect(other.result).toMatchObject({ resultType: 'input_required' });
   });
 
   it('with very many roots is refused, and says why #own-roots', async () => {

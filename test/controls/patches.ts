@@ -1978,6 +1978,48 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'role-instructions',
+    breaks: 'The instructions of a server are told to who may not use all of its tools.',
+    file: 'src/downstream/greeting.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: 'return tools?.every(sees) === true;',
+        replace: 'void sees; return tools !== undefined;',
+      },
+    ],
+  },
+  {
+    id: 'role-watched-late',
+    breaks: 'A resource is watched for who may not see it any more when its server has answered.',
+    file: 'src/downstream/subscriptions/watching.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/taken-away.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'if (mayWatch(gateway, incoming.principal, watched)) return watched;',
+        replace: 'if (watched) return watched;',
+      },
+    ],
+  },
+  {
+    id: 'role-granted-late',
+    breaks: 'A resource is granted though it was hidden while another one was waited for.',
+    file: 'src/downstream/subscriptions/watching.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-while-waiting.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'const isSeen = ({ watched }: ListenedResource) => mayWatch(gateway, incoming.principal, watched);',
+        replace: 'const isSeen = ({ watched }: ListenedResource) => watched !== undefined;',
+      },
+    ],
+  },
+  {
     id: 'role-starts',
     breaks: 'A name that nobody knows starts servers that its caller may not use.',
     file: 'src/downstream/view/known-lists.ts',
@@ -3023,6 +3065,88 @@ export const patches: readonly Patch[] = [
         replace: 'return more > shareOf(this.#maxBytes);',
       },
     ],
+  },
+  {
+    id: 'old-sessions-without-weight',
+    breaks: 'What clients of the transport of 2024 say to set their sessions up is not bounded.',
+    file: 'src/downstream/http/legacy/sse-2024.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/downstream/http/legacy/setup-bytes.test.ts'],
+    edits: [
+      {
+        find: 'const refusal = setups.refusal(client, message);',
+        replace: 'const refusal = undefined as string | undefined;',
+      },
+    ],
+  },
+  {
+    id: 'unstored-sessions-without-weight',
+    breaks: 'What a client says after `initialize` is counted only where sessions are stored.',
+    file: 'src/downstream/http/legacy/legacy-endpoint.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/downstream/http/legacy/setup-bytes.test.ts'],
+    edits: [
+      {
+        find: 'if (!ClientSetup.concerns(message.method)) return reply;',
+        replace:
+          'if (!this.#sessions.areKept || !ClientSetup.concerns(message.method)) return reply;',
+      },
+    ],
+  },
+  {
+    id: 'setup-counted-late',
+    breaks:
+      'Requests that set a session up count when they are answered: any number at once is taken.',
+    file: 'src/downstream/http/legacy/setup-bytes.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/downstream/http/legacy/setup-bytes.test.ts'],
+    edits: [
+      { find: 'session.askedBytes += more;', replace: 'session.askedBytes += 0;' },
+      {
+        find: 'this.weigh(session, session.setupBytes + more);',
+        replace: 'this.weigh(session, session.setupBytes + 0 * more);',
+      },
+    ],
+  },
+  {
+    id: 'roots-of-each-path',
+    breaks: 'A token has room for waiting calls on each of its paths.',
+    file: 'src/downstream/clients/roots-room.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/clients/roots-room.test.ts', 'src/downstream/modern-roots.test.ts'],
+    edits: [
+      {
+        find: 'const owner = limitedAs(client);',
+        replace: 'const owner = limitedAs({ key: client.key });',
+      },
+    ],
+  },
+  {
+    id: 'roots-without-weight',
+    breaks: 'Calls that wait for the roots of their client may have any number of bytes.',
+    file: 'src/downstream/clients/roots-room.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/clients/roots-room.test.ts'],
+    edits: [
+      {
+        find: 'count >= maxWaiting || (bytes > 0 && bytes + more > shareOf(maxBytes))',
+        replace: 'count >= maxWaiting || (bytes < 0 && bytes + more > shareOf(maxBytes))',
+      },
+    ],
+  },
+  {
+    id: 'roots-of-others-stay',
+    breaks: 'Who has the most waiting calls keeps them, and others get no room.',
+    file: 'src/downstream/clients/roots-room.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/clients/roots-room.test.ts'],
+    edits: [{ find: 'if (largest === owner) this', replace: 'if (largest) this' }],
   },
   {
     id: 'capabilities-of-any-size',

@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import type { CallRoots, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import { CancelSignal } from '../../kernel/cancel-signal.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { canonicalText } from '../../wire/canonical.ts';
@@ -14,31 +13,21 @@ import { objectAt } from '../../wire/parts.ts';
 import { scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Incoming } from '../incoming.ts';
+import type { RootsRoom } from './roots-room.ts';
 
-/** How many calls of one client may wait for the answer; each of them is kept meanwhile. */
-const maxWaiting = 64;
-/** A program answers by itself: beyond that number, one that has waited for so long is given up. */
-const answerMs = 10_000;
 /** Longest answer, in bytes: it is kept as long as the connection that was sent it. */
 const maxAnswer = 262_144;
 
 const question = scanMessage(Buffer.from('{"jsonrpc":"2.0","id":0,"method":"roots/list"}'));
 
-interface Waiting {
-  readonly since: number;
-  readonly giveUp: (fault: Fault) => void;
-}
-
 export class CallRootsQuestions {
-  readonly #clock: Clock;
+  readonly #room: RootsRoom;
   readonly #ask: (question: Question) => Promise<ClientAnswer>;
   /** Of calls that are, or were, asked; each ends with its call. */
   readonly #open = new WeakMap<Incoming, Promise<void>>();
-  /** Those without an answer, the oldest first; at most `maxWaiting`. */
-  readonly #waiting = new Set<Waiting>();
 
-  constructor(clock: Clock, ask: (question: Question) => Promise<ClientAnswer>) {
-    this.#clock = clock;
+  constructor(room: RootsRoom, ask: (question: Question) => Promise<ClientAnswer>) {
+    this.#room = room;
     this.#ask = ask;
   }
 
@@ -50,30 +39,17 @@ export class CallRootsQuestions {
   }
 
   async #find(caller: Incoming, server: string): Promise<void> {
-    this.#makeRoom(server);
     let giveUp: (fault: Fault) => void = ignored;
     const givenUp = new Promise<never>((_resolve, reject) => {
-      giveUp = reject;
+      giveUp = (fault) => reject(fault.with({ server }));
     });
-    const waiting = { since: this.#clock.now(), giveUp };
-    this.#waiting.add(waiting);
-    try {
-      const withdrawn = new CancelSignal();
-      const asked = { server, message: question, caller, withdrawn, tellServer: ignored };
-      const answer = await Promise.race([this.#ask(asked), givenUp]);
-      if (caller.cancelSignal.aborted) throw leftFault(server);
-      caller.roots = rootsIn(answer, server);
-    } finally {
-      this.#waiting.delete(waiting);
-    }
-  }
-
-  #makeRoom(server: string): void {
-    const [oldest] = this.#waiting;
-    if (oldest === undefined || this.#waiting.size < maxWaiting) return;
-    if (this.#clock.now() - oldest.since < answerMs) throw tooManyFault(server);
-    this.#waiting.delete(oldest);
-    oldest.giveUp(new Fault('cancelled', 'the client has not answered roots/list', { server }));
+    const { client, message } = caller;
+    using _waiting = this.#room.enter({ client, bytes: message.bytes.length, server, giveUp });
+    const withdrawn = new CancelSignal();
+    const asked = { server, message: question, caller, withdrawn, tellServer: ignored };
+    const answer = await Promise.race([this.#ask(asked), givenUp]);
+    if (caller.cancelSignal.aborted) throw leftFault(server);
+    caller.roots = rootsIn(answer, server);
   }
 }
 
@@ -105,11 +81,6 @@ function leftFault(server: string): Fault {
   const detail =
     'the request that began this call left while it was asked for roots; send the call again';
   return new Fault('unavailable', detail, { server });
-}
-
-function tooManyFault(server: string): Fault {
-  const detail = `${maxWaiting} calls of this client wait for its answer to roots/list; answer them, or try again later`;
-  return new Fault('overloaded', detail, { server });
 }
 
 function tooLongFault(server: string): Fault {

@@ -53,8 +53,11 @@ export class ClientSetup {
     return [first, ...setup.later].every(isMessage) ? setup : undefined;
   }
 
-  /** Why it cannot be stored with this request, too, in words for its client; undefined: it can. */
-  refusal({ method, params, paramsObject, bytes }: Message): string | undefined {
+  /**
+   * Why it cannot be stored with this request, too, in words for its client; undefined: it can. `asked` is what other
+   * requests will add that are not answered yet.
+   */
+  refusal({ method, params, paramsObject, bytes }: Message, asked = 0): string | undefined {
     if (!ClientSetup.concerns(method) || params === undefined) return undefined;
     const size = params.end - params.start;
     if (size > maxRequestBytes) {
@@ -63,7 +66,7 @@ export class ClientSetup {
     const span = paramsObject?.find('uri');
     const isKnown = this.#subscriptions.has((span && textOf(bytes, span)) ?? '');
     if (method !== subscribe || isKnown) return undefined;
-    return this.#subscriptionBytes + size <= maxSubscriptionBytes
+    return this.#subscriptionBytes + asked + size <= maxSubscriptionBytes
       ? undefined
       : `the subscriptions of a session may have ${maxSubscriptionBytes} bytes together; end others first`;
   }

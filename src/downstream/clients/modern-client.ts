@@ -5,7 +5,6 @@
 import type { Caller, Client, ClientAnswer, Question } from '../../host/connections/caller.ts';
 import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { isHeard } from '../../host/connections/log-level.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { textOf } from '../../wire/decode.ts';
 import { carriedFrame } from '../../wire/frames.ts';
 import type { Message } from '../../wire/scan.ts';
@@ -16,9 +15,10 @@ import { cannotBeAsked } from './asked-client.ts';
 import { CallRootsQuestions } from './call-roots.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
 import type { Hearing } from './hearing.ts';
+import type { RootsRoom } from './roots-room.ts';
 
 export interface ModernClientParts {
-  readonly clock: Clock;
+  readonly room: RootsRoom;
   readonly parking: Parking;
   readonly hearing: Pick<Hearing, 'may' | 'mayReceive'>;
 }
@@ -55,13 +55,13 @@ export class ModernClient implements Client {
 
   constructor(
     key: string,
-    { clock, parking, hearing }: ModernClientParts,
+    { room, parking, hearing }: ModernClientParts,
     { endsIdle, sharingOwner, folder }: ModernClientFacts,
   ) {
     this.key = key;
     this.folder = folder;
     this.sharingOwner = sharingOwner;
-    this.#roots = new CallRootsQuestions(clock, (question) => this.ask(question));
+    this.#roots = new CallRootsQuestions(room, (question) => this.ask(question));
     this.#parking = parking;
     this.#hearing = hearing;
     this.endsIdle = endsIdle;

@@ -5,16 +5,19 @@
 // token that is used on many paths is many clients of one owner.
 
 import { limitedAs } from '../../host/connections/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { OwnerCounts } from '../../kernel/owner-counts.ts';
 import { ownerIdIn } from '../../policy/principal.ts';
 import { maxUnderWay } from '../contract.ts';
 import { ModernClient, type ModernClientFacts, type ModernClientParts } from './modern-client.ts';
+import { RootsRoom } from './roots-room.ts';
 
 const maxClients = 256;
 /** As long as a legacy session without requests; at most twice as long, because of how it is looked at. */
 export const clientIdleMs = 1_800_000;
 
-export interface ModernClientsParts extends ModernClientParts {
+export interface ModernClientsParts extends Omit<ModernClientParts, 'room'> {
+  readonly clock: Clock;
   /**
    * Whether something is running for this client between its requests, such as a task. Then it
    * stays.
@@ -26,6 +29,7 @@ export interface ModernClientsParts extends ModernClientParts {
 
 export class ModernClients implements Disposable {
   readonly #parts: ModernClientsParts;
+  readonly #room: RootsRoom;
   /** By key, until they are gone; at most `maxClients` and those that have requests under way. */
   readonly #clients = new Map<string, ModernClient>();
   /** Requests that are not answered, by who is limited; none is zero. */
@@ -37,6 +41,7 @@ export class ModernClients implements Disposable {
 
   constructor(parts: ModernClientsParts) {
     this.#parts = parts;
+    this.#room = new RootsRoom(parts.clock);
   }
 
   get size(): number {
@@ -87,7 +92,7 @@ export class ModernClients implements Disposable {
 
   #add(key: string, facts: ModernClientFacts): ModernClient {
     if (this.#clients.size >= maxClients) this.#forgetOldest();
-    const client = new ModernClient(key, this.#parts, facts);
+    const client = new ModernClient(key, { ...this.#parts, room: this.#room }, facts);
     this.#clients.set(key, client);
     if (facts.endsIdle) this.#lookLater();
     return client;

@@ -3,7 +3,7 @@
 // call, which every request for that round gets, however often. What a server asks in one turn is
 // shown together. A client that does not return, or disconnects while it waits, ends the call.
 
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
@@ -308,7 +308,7 @@ export function idempotencyKeyOf({ bytes, meta }: Message): unknown {
   return span && parsed(bytes, span);
 }
 
-/** What makes a follow-up the same request. */
+/** What makes a follow-up the same request, as a digest: it is kept with a call, and arguments may have megabytes. */
 export function requestFingerprint({ message }: Incoming): string {
   const { bytes, paramsObject, method } = message;
   const parts = (['name', 'uri', 'arguments'] as const).map((key) => {
@@ -317,7 +317,7 @@ export function requestFingerprint({ message }: Incoming): string {
     // Written otherwise it is still the same request; with a key twice only the same bytes are.
     return canonicalText(bytes, span) ?? bytes.toString('utf8', span.start, span.end);
   });
-  return JSON.stringify([method, ...parts]);
+  return hash('sha256', JSON.stringify([method, ...parts]), 'base64url');
 }
 
 function refusal(message: string): ClientAnswer {

@@ -22,7 +22,7 @@ export class Parking {
   readonly #caught: (error: unknown) => void;
   /**
    * Calls that are under way, each in its server's place or one of a bounded number that its client
-   * is asked for (call-roots), and at most `maxKept` that have ended.
+   * is asked for (roots-room), and at most `maxKept` that have ended.
    */
   readonly #byId = new Map<string, ParkedCall>();
   /** The same by the request that began them; each ends with its request. */

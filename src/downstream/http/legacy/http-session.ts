@@ -24,6 +24,7 @@ import type { Edge } from '../http-context.ts';
 import { EventStream } from './event-response.ts';
 import { type ByteBudget, type KeptEvent, KeptEvents } from './kept-events.ts';
 import { eventId, placeOf, Track, type TrackKind, trackName } from './resumable-stream.ts';
+import type { SetUpSession } from './setup-bytes.ts';
 
 /** The answer to `initialize`, while it is pending. */
 export interface SessionOpening {
@@ -52,7 +53,7 @@ export type StreamReturn =
  */
 const maxAbandoned = 64;
 
-export class HttpSession implements Outlet {
+export class HttpSession implements Outlet, SetUpSession {
   readonly id: string;
   readonly principal: Principal;
   /** Monotonic; kept by the table of sessions, and so is its place among them. */
@@ -61,8 +62,9 @@ export class HttpSession implements Outlet {
   opening: SessionOpening | undefined;
   /** What the client has said that a later process needs. */
   readonly setup: ClientSetup;
-  /** The bytes of it that the table of sessions counts. */
+  /** The bytes of it that are counted, and of what was asked since (setup-bytes). */
   setupBytes = 0;
+  askedBytes = 0;
   /** When that was stored last; monotonic. */
   storedAt = 0;
   readonly #edge: Edge;

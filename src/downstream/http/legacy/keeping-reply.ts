@@ -1,6 +1,6 @@
 // The reply to a request that sets a session up (`initialize`, a log level, a subscription). A good answer
 // is sent when the session has been stored with it, so that what the client was told survives a kill of
-// the gateway.
+// the gateway. Where sessions are not stored, it is only counted.
 
 import type { Frame } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
@@ -9,6 +9,8 @@ import type { Reply } from '../../contract.ts';
 export interface KeepingReplyParts {
   readonly reply: Reply;
   readonly message: Message;
+  /** Disposed when it is answered, or nobody waits for it any more. */
+  readonly taken: Disposable | undefined;
   /** Notes the request, and resolves when the session is stored or cannot be. */
   readonly keep: (message: Message) => Promise<void>;
   /** An unexpected error. */
@@ -27,7 +29,8 @@ export class KeepingReply implements Reply {
   }
 
   answer(frame: Frame, code?: number): void {
-    const { reply, message, keep, caught } = this.#parts;
+    const { reply, message, taken, keep, caught } = this.#parts;
+    taken?.[Symbol.dispose]();
     if (code !== undefined) return reply.answer(frame, code);
     keep(message)
       .then(() => reply.answer(frame))
@@ -35,6 +38,7 @@ export class KeepingReply implements Reply {
   }
 
   withdrawn(): void {
+    this.#parts.taken?.[Symbol.dispose]();
     this.#parts.reply.withdrawn?.();
   }
 }

@@ -60,17 +60,21 @@ export class LegacyEndpoint {
       return accept(res);
     }
     const reply = this.#reply(session, 1, false, context);
-    const refusal = this.#sessions.refusal(session, message);
+    const refusal = this.#sessions.setups.refusal(session, message);
     if (refusal !== undefined) return refuseSetup(reply, message, refusal);
-    reply.taken(session.receive(message, this.#keeping(session, message, reply)));
+    reply.taken(session.receive(message, this.#kept(session, message, reply)));
   }
 
-  /** The answer to what sets the session up waits until that is stored. */
-  #keeping(session: HttpSession, message: Message, reply: Reply): Reply {
-    if (!this.#sessions.areKept || !ClientSetup.concerns(message.method)) return reply;
+  /** The answer to what sets the session up waits until that is stored; until then it counts as asked for. */
+  #kept(session: HttpSession, message: Message, reply: Reply): Reply {
+    if (!ClientSetup.concerns(message.method)) return reply;
+    return this.#keeping(session, message, reply, this.#sessions.setups.taken(session, message));
+  }
+
+  #keeping(session: HttpSession, message: Message, reply: Reply, taken?: Disposable): Reply {
     const keep = (request: Message) => this.#sessions.keep(session, request);
     const caught = (error: unknown) => this.#edge.front.caught(error);
-    return new KeepingReply({ reply, message, keep, caught });
+    return new KeepingReply({ reply, message, taken, keep, caught });
   }
 
   /** The elements of a batch. */
@@ -103,7 +107,7 @@ export class LegacyEndpoint {
   /** An unexpected error costs this one message: the others of the batch are answered. */
   #oneOfBatch(session: HttpSession, message: Message, reply: Reply | undefined) {
     const own = reply && new ElementReply(reply);
-    const refusal = own && this.#sessions.refusal(session, message);
+    const refusal = own && this.#sessions.setups.refusal(session, message);
     if (refusal !== undefined) {
       refuseSetup(own, message, refusal);
       return undefined;
@@ -111,7 +115,7 @@ export class LegacyEndpoint {
     let underway: Underway | undefined;
     contain(
       () => {
-        underway = session.receive(message, own && this.#keeping(session, message, own));
+        underway = session.receive(message, own && this.#kept(session, message, own));
       },
       (error) => {
         this.#edge.front.caught(error);
@@ -166,6 +170,7 @@ export class LegacyEndpoint {
       return refuseHttp(res, 503, 'Service Unavailable: too many sessions are in use', retryLater);
     }
     const reply = new OpeningReply(res, this.#edge, session, () => this.#sessions.drop(session));
+    // Its bytes are counted since it was opened.
     session.receive(message, this.#keeping(session, message, reply));
   }
 

@@ -228,16 +228,18 @@ describe('what clients say to set their sessions up', () => {
     if (one === undefined) throw new Error('the table is full');
     const long = `x://${'a'.repeat(1_900)}`;
     for (const n of [1, 2]) {
-      expect(sessions.refusal(one, subscribe(`${long}${n}`))).toBeUndefined();
+      expect(sessions.setups.refusal(one, subscribe(`${long}${n}`))).toBeUndefined();
       await sessions.keep(one, subscribe(`${long}${n}`));
     }
-    expect(sessions.refusal(one, subscribe(`${long}3`))).toBeUndefined();
+    expect(sessions.setups.refusal(one, subscribe(`${long}3`))).toBeUndefined();
     await sessions.keep(one, said('initialize', { capabilities: { a: 'a'.repeat(1_000) } }));
-    expect(sessions.refusal(one, subscribe(`${long}3`))).toMatch(/end others first/);
-    expect(sessions.refusal(one, said('resources/unsubscribe', { uri: long }))).toBeUndefined();
-    expect(sessions.refusal(one, said('tools/call', { name: long }))).toBeUndefined();
+    expect(sessions.setups.refusal(one, subscribe(`${long}3`))).toMatch(/end others first/);
+    expect(
+      sessions.setups.refusal(one, said('resources/unsubscribe', { uri: long })),
+    ).toBeUndefined();
+    expect(sessions.setups.refusal(one, said('tools/call', { name: long }))).toBeUndefined();
     await sessions.keep(one, said('resources/unsubscribe', { uri: `${long}1` }));
-    expect(sessions.refusal(one, subscribe(`${long}3`))).toBeUndefined();
+    expect(sessions.setups.refusal(one, subscribe(`${long}3`))).toBeUndefined();
     await sessions.end(one);
     expect(sessions.isWithinShare(ann, 6_000)).toBe(true);
   });

@@ -11,7 +11,7 @@ import { RareLine } from '../../../kernel/rare-line.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
-import { ClientSetup } from '../../clients/client-setup.ts';
+import type { ClientSetup } from '../../clients/client-setup.ts';
 import type { Edge } from '../http-context.ts';
 import { Elsewhere } from '../replicas/peers.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
@@ -43,7 +43,8 @@ export class Sessions implements SessionTable {
   readonly #order = new UseOrder<HttpSession>();
   /** Of both legacy transports. */
   readonly #counts = new OwnerCounts();
-  readonly #setups: SetupBytes;
+  /** Of both legacy transports. */
+  readonly setups: SetupBytes;
   readonly #given: RareLine;
   readonly #kept: KeptSessions | undefined;
   /** By principal and id, while the store is asked; at most one for each request. */
@@ -61,7 +62,7 @@ export class Sessions implements SessionTable {
     this.#edge = edge;
     this.#kept = kept;
     this.#given = new RareLine(edge.clock, edge.report);
-    this.#setups = new SetupBytes(edge.limits.setupBytesOfAll);
+    this.setups = new SetupBytes(edge.limits.setupBytesOfAll);
     this.budget = new ByteBudget(edge.limits.keptBytesOfAll, () => this.#relieve());
     const { budget } = this;
     edge.outgoing.addSavings({
@@ -89,7 +90,7 @@ export class Sessions implements SessionTable {
   ): HttpSession | undefined {
     if (!this.#hasRoomFor(principal, bytes)) return undefined;
     const session = new HttpSession(id, principal, this.#edge, this, former);
-    this.#weigh(session, bytes);
+    this.setups.weigh(session, bytes);
     session.lastUsedAt = this.#edge.clock.now();
     session.place = this.#order.add(session);
     this.#sessions.set(session.id, session);
@@ -151,34 +152,12 @@ export class Sessions implements SessionTable {
 
   /** Its client has said this; resolves when it is stored, or cannot be. */
   async keep(session: HttpSession, message?: Message): Promise<void> {
-    if (message) session.setup.note(message);
+    this.setups.noted(session, message);
     session.storedAt = this.#edge.clock.now();
     if (session.isClosed) return;
-    this.#weigh(session, session.setup.bytes);
     const isOurs = await this.#kept?.keep(session.id, session.principal, session.setup);
     // Its client goes on there, where it has been taken over.
     if (isOurs === false) this.#close(session);
-  }
-
-  #weigh(session: HttpSession, bytes: number): void {
-    this.#setups.add(ownerOf(session.principal).id, bytes - session.setupBytes);
-    session.setupBytes = bytes;
-  }
-
-  /** Why what a request says cannot be kept for its session, in words for its client; undefined: it can. */
-  refusal(session: HttpSession, message: Message): string | undefined {
-    const refusal = session.setup.refusal(message);
-    const { method, params } = message;
-    const isMore = ClientSetup.concerns(method) && method !== 'resources/unsubscribe';
-    if (refusal !== undefined || !isMore || params === undefined) return refusal;
-    return this.#holds(session.principal, params.end - params.start) ? undefined : tooMuchSetup;
-  }
-
-  /** Whether there is room for so many bytes more. */
-  #holds(principal: Principal, bytes: number): boolean {
-    const isOwn = isLocalUser(principal);
-    if (!isOwn && this.#setups.isBeyondShare(ownerOf(principal).id, bytes)) return false;
-    return !this.#setups.isFull(bytes);
   }
 
   used(session: HttpSession): void {
@@ -237,7 +216,7 @@ export class Sessions implements SessionTable {
     if (session.place !== undefined) this.#order.remove(session.place);
     session.place = undefined;
     session.close();
-    this.#weigh(session, 0);
+    this.setups.weigh(session, 0);
     if (this.#sessions.size === 0) this.#stopTimer();
   }
 
@@ -278,21 +257,31 @@ export class Sessions implements SessionTable {
   /** Another session of this principal; where there are too many, or they have said too much, idle ones are ended. */
   #hasRoomFor(principal: Principal, bytes: number): boolean {
     const owner = ownerOf(principal).id;
-    while (!this.isWithinShare(principal, bytes)) if (!this.#giveUpOne(owner)) return false;
-    // First of the one who has the most.
-    while (this.#setups.isFull(bytes)) {
-      if (!this.#giveUpOne(this.#setups.largest()) && !this.#giveUpOne()) return false;
-    }
+    while (!this.#isWithinNumber(principal)) if (!this.#giveUpOne(owner)) return false;
+    if (!this.makeRoom(principal, bytes)) return false;
     if (this.#sessions.size < this.#edge.limits.sessions) return true;
     return this.#giveUpOne(this.#counts.largest()) || this.#giveUpOne();
   }
 
+  /** Whether there is room for so many bytes more of this principal, after idle sessions were ended if need be. */
+  makeRoom(principal: Principal, bytes: number): boolean {
+    const owner = ownerOf(principal).id;
+    while (this.setups.isBeyondShare(principal, bytes)) if (!this.#giveUpOne(owner)) return false;
+    // First of the one who has the most.
+    while (this.setups.isFull(bytes)) {
+      if (!this.#giveUpOne(this.setups.largest()) && !this.#giveUpOne()) return false;
+    }
+    return true;
+  }
+
   /** Whether this principal may have another session beside its own, which is set up with so many bytes. */
   isWithinShare(principal: Principal, bytes: number): boolean {
+    return !this.setups.isBeyondShare(principal, bytes) && this.#isWithinNumber(principal);
+  }
+
+  #isWithinNumber(principal: Principal): boolean {
     if (isLocalUser(principal)) return true;
-    const owner = ownerOf(principal).id;
-    if (this.#setups.isBeyondShare(owner, bytes)) return false;
-    return this.#counts.of(owner) < shareOf(this.#edge.limits.sessions);
+    return this.#counts.of(ownerOf(principal).id) < shareOf(this.#edge.limits.sessions);
   }
 
   /** Makes room by ending the session, of this owner if one is given, that has been idle longest. */
@@ -340,9 +329,6 @@ export class Sessions implements SessionTable {
     this.#timer = undefined;
   }
 }
-
-const tooMuchSetup =
-  'the sessions of this principal, or all together, have said as much as is kept for them; end others first';
 
 /** 144 random bits, in letters that every header and query can carry. */
 export function newSessionId(): string {

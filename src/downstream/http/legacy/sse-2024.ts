@@ -1,15 +1,17 @@
 // The HTTP+SSE transport of 2024-11-05: the client opens one stream, gets on it the address for its
 // messages, and all messages to the client, including answers, come on that stream. The stream is
-// the session: when it ends, so does the client. Where there are several replicas, the address names the one that has
-// the stream.
+// the session: when it ends, so does the client. What it says to set the session up counts with that of
+// the other legacy sessions of its owner, but is not stored. Where there are several
+// replicas, the address names the one that has the stream.
 
 import type { ServerResponse } from 'node:http';
 import { ownerOf, type Principal } from '../../../policy/principal.ts';
-import type { Frame } from '../../../wire/frames.ts';
+import { errorFrame, type Frame, idText } from '../../../wire/frames.ts';
 import { type Message, scanMessage } from '../../../wire/scan.ts';
 import { WireError } from '../../../wire/wire-error.ts';
+import { ClientSetup } from '../../clients/client-setup.ts';
 import type { Outlet, Reply, Session } from '../../contract.ts';
-import { internalError } from '../../refusals.ts';
+import { internalError, invalidParams } from '../../refusals.ts';
 import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
@@ -17,9 +19,11 @@ import { unlessRefused } from '../refused-json.ts';
 import type { PassingOn } from '../replicas/passing-on.ts';
 import type { RequestContext } from '../route-table.ts';
 import { EventStream } from './event-response.ts';
+import { KeepingReply } from './keeping-reply.ts';
 import { tooManySessions } from './legacy-endpoint.ts';
 import { sessionGone } from './legacy-reply.ts';
 import { isSamePrincipal, newSessionId, type Sessions } from './sessions.ts';
+import type { SetUpSession } from './setup-bytes.ts';
 
 export class OldTransport {
   readonly #edge: Edge;
@@ -48,8 +52,9 @@ export class OldTransport {
     const { peers } = this.#edge;
     const id = peers === undefined ? newSessionId() : `${newSessionId()}.${peers.id}`;
     const endpoint = `/messages?sessionId=${id}`;
-    const client = new OldClient(res, this.#edge, principal, endpoint, () => {
+    const client = new OldClient(res, this.#edge, principal, endpoint, (ended) => {
       this.#clients.delete(id);
+      this.#others.setups.weigh(ended, 0);
       gone();
     });
     if (client.isOpen) this.#clients.set(id, client);
@@ -70,7 +75,7 @@ export class OldTransport {
     }
     const message = unlessRefused(() => scanMessage(body));
     if (message instanceof WireError) return refuseWire(res, message, message.id);
-    client.receive(message);
+    this.#take(client, message);
     accept(res);
   }
 
@@ -88,6 +93,25 @@ export class OldTransport {
       });
   }
 
+  #take(client: OldClient, message: Message): void {
+    if (message.kind !== 'request') return client.receive(message, undefined);
+    if (!ClientSetup.concerns(message.method)) return client.receive(message, client);
+    const { setups } = this.#others;
+    const { params, method } = message;
+    // As for a session of the other transport, idle ones make room for a new one.
+    if (method === 'initialize' && params) {
+      this.#others.makeRoom(client.principal, params.end - params.start);
+    }
+    const refusal = setups.refusal(client, message);
+    if (refusal !== undefined) {
+      return client.answer(errorFrame(idText(message), invalidParams(refusal)));
+    }
+    const keep = async (request: Message) => setups.noted(client, request);
+    const taken = setups.taken(client, message);
+    const caught = (error: unknown) => this.#edge.front.caught(error);
+    client.receive(message, new KeepingReply({ reply: client, message, taken, keep, caught }));
+  }
+
   /** The access of these principals has ended, by id. */
   endAccess(ids: ReadonlySet<string>): void {
     for (const client of [...this.#clients.values()]) {
@@ -101,8 +125,11 @@ export class OldTransport {
 }
 
 /** One client; everything is sent to it in the same way. */
-class OldClient implements Outlet, Reply {
+class OldClient implements Outlet, Reply, SetUpSession {
   readonly principal: Principal;
+  readonly setup = new ClientSetup();
+  setupBytes = 0;
+  askedBytes = 0;
   readonly #stream: EventStream;
   readonly #session: Session;
 
@@ -111,11 +138,11 @@ class OldClient implements Outlet, Reply {
     edge: Edge,
     principal: Principal,
     endpoint: string,
-    gone: () => void,
+    gone: (client: OldClient) => void,
   ) {
     this.principal = principal;
     this.#stream = new EventStream(res, edge, [], () => {
-      gone();
+      gone(this);
       this.#session?.close();
     });
     this.#stream.raw(`event: endpoint\ndata: ${endpoint}\n\n`);
@@ -127,8 +154,12 @@ class OldClient implements Outlet, Reply {
     return this.#stream.isOpen;
   }
 
-  receive(message: Message): void {
-    this.#session.receive(message, message.kind === 'request' ? this : undefined);
+  get isClosed(): boolean {
+    return !this.isOpen;
+  }
+
+  receive(message: Message, reply: Reply | undefined): void {
+    this.#session.receive(message, reply);
   }
 
   send(frame: Frame, kind?: string): void {

@@ -1,21 +1,24 @@
-// npm run fleet: many workers at once, and a fleet whose parts are killed in turn under load, on both brokers.
-// docs/proof.md says what it shows.
+// npm run fleet: many workers at once, and a fleet whose parts are killed and whose links are cut in turn under load, on
+// both brokers. docs/proof.md says what it shows.
 
 import { parseArgs } from 'node:util';
 import { asked, wholeNumber } from '../proof/asked.ts';
 import { atMost, conclude, exactly, type Figure, fact } from '../proof/report.ts';
 import { type CrowdFindings, callByCrowd } from './crowd.ts';
-import { type KillFindings, killParts } from './kills.ts';
+import { cutLinks } from './cuts.ts';
+import type { FleetFindings } from './findings.ts';
+import { killParts } from './kills.ts';
 
 const brokers = ['command', 'nats'] as const;
 type BrokerName = (typeof brokers)[number];
 
-const help = `npm run fleet -- [--crowd N] [--kills N] [--workers N] [--only BROKER] [--json FILE]
+const help = `npm run fleet -- [--crowd N] [--kills N] [--cuts N] [--workers N] [--only BROKER] [--json FILE]
 
-Lets many workers call at once, then kills broker, orchestrator and workers in turn, under load, and compares what
-callers were told with what the servers have written down. Exit code 1 if a goal is missed.
-  --crowd N      workers at once, with 50 calls each, in 4 processes (200)
-  --kills N      on each broker (50)
+Lets many workers call at once, kills broker, orchestrator and workers in turn, under load, then cuts, silences and slows the links of
+workers and orchestrator, and compares what callers were told with what the servers have written down. Exit code 1 if a goal is missed.
+  --crowd N      workers at once, with 50 calls each, in 4 processes (200); 0: none
+  --kills N      on each broker (50); 0: none
+  --cuts N       on each broker (20); 0: none
   --workers N    with four callers each (3)
   --only BROKER  ${brokers.join(' | ')}
   --json FILE    writes the report there
@@ -24,6 +27,7 @@ Example: npm run fleet -- --only nats --kills 6`;
 interface Wish {
   readonly crowd: number;
   readonly kills: number;
+  readonly cuts: number;
   readonly workers: number;
   readonly chosen: readonly BrokerName[];
   readonly jsonFile: string | undefined;
@@ -44,13 +48,21 @@ if (wish !== undefined) {
   for (const broker of wish.chosen) {
     const progress = (text: string) => console.error(`fleet: ${names[broker]}: ${text}`);
     const { crowd: workers } = wish;
-    progress(`${workers} workers, ${crowdCalls} calls each`);
-    const load = { broker, workers, calls: crowdCalls, processes: crowdProcesses };
-    const crowd = await callByCrowd(load);
-    figures.push(...crowdFigures(names[broker], crowd, workers));
-    findings.push(...crowd.wrong.slice(0, 20), ...crowd.lost, ...crowd.twice);
-    const found = await killParts({ ...wish, broker, progress });
-    figures.push(...figuresOf(names[broker], found, wish.kills));
+    if (workers > 0) {
+      progress(`${workers} workers, ${crowdCalls} calls each`);
+      const load = { broker, workers, calls: crowdCalls, processes: crowdProcesses };
+      const crowd = await callByCrowd(load);
+      figures.push(...crowdFigures(names[broker], crowd, workers));
+      findings.push(...crowd.wrong.slice(0, 20), ...crowd.lost, ...crowd.twice);
+    }
+    if (wish.kills > 0) {
+      const found = await killParts({ ...wish, broker, progress });
+      figures.push(...figuresOf(`${names[broker]}, kills`, found, wish.kills));
+      findings.push(...found.hung, ...found.lost, ...found.twice);
+    }
+    if (wish.cuts === 0) continue;
+    const found = await cutLinks({ ...wish, broker, hasLong: true, progress });
+    figures.push(...figuresOf(`${names[broker]}, links`, found, wish.cuts));
     findings.push(...found.hung, ...found.lost, ...found.twice);
   }
   conclude({ title: 'Fleet', figures, findings }, wish.jsonFile);
@@ -66,9 +78,9 @@ function crowdFigures(name: string, found: CrowdFindings, workers: number): read
   ];
 }
 
-function figuresOf(name: string, found: KillFindings, kills: number): readonly Figure[] {
+function figuresOf(name: string, found: FleetFindings, times: number): readonly Figure[] {
   return [
-    fact(`${name}: kills`, kills),
+    fact(`${name}: times`, times),
     fact(`${name}: calls`, found.calls),
     fact(`${name}: answered`, found.answered),
     fact(`${name}: refused, not sent`, found.refused),
@@ -89,6 +101,7 @@ function readWish(): Wish | string {
     options: {
       crowd: { type: 'string', default: '200' },
       kills: { type: 'string', default: '50' },
+      cuts: { type: 'string', default: '20' },
       workers: { type: 'string', default: '3' },
       only: { type: 'string' },
       json: { type: 'string' },
@@ -101,8 +114,9 @@ function readWish(): Wish | string {
     throw new Error(`--only ${only} is unknown: ${brokers.join(', ')}`);
   }
   return {
-    crowd: wholeNumber('crowd', values.crowd),
-    kills: wholeNumber('kills', values.kills),
+    crowd: wholeNumber('crowd', values.crowd, 0),
+    kills: wholeNumber('kills', values.kills, 0),
+    cuts: wholeNumber('cuts', values.cuts, 0),
     workers: wholeNumber('workers', values.workers),
     chosen: brokers.filter((one) => only === undefined || one === only),
     jsonFile: values.json,

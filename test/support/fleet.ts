@@ -17,6 +17,8 @@ import { NatsServer, passwordOf } from './nats-server.ts';
 
 export interface FleetBroker extends AsyncDisposable {
   readonly url: string;
+  /** Where workers reach it, if that is elsewhere. */
+  readonly workersUrl?: string;
   /** As the file of a credential holds it. */
   credential(member: MemberName): string;
   /** As by kill -9, with what is on its disk. */
@@ -87,7 +89,7 @@ export class Fleet implements AsyncDisposable {
   async worker(member: MemberName = 'ann', capabilities: object = {}): Promise<Worker> {
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [mainProgram, 'proxy', '--broker', this.broker.url, '--to', 'boss'],
+      args: this.#proxy,
       env: { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credential(member) },
       stderr: 'pipe',
     });
@@ -128,6 +130,11 @@ export class Fleet implements AsyncDisposable {
     await this.orchestrator.stop();
     await this.broker[Symbol.asyncDispose]();
     await this.home[Symbol.asyncDispose]();
+  }
+
+  get #proxy(): string[] {
+    const { url, workersUrl = url } = this.broker;
+    return [mainProgram, 'proxy', '--broker', workersUrl, '--to', 'boss'];
   }
 
   #orchestrate(): Started {

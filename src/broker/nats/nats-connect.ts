@@ -56,15 +56,20 @@ export async function connectNats(
       ? {}
       : { tls: ca === undefined ? {} : { ca: ca.toString() } }),
   });
+  let onAbort: () => void = ignored;
   const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(notOpened()), { once: true });
+    onAbort = () => reject(notOpened());
   });
+  // The signal may outlive thousands of links.
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([connecting, aborted]);
   } catch (error) {
     // One that opens later is of no use.
     connecting.then((late) => late.close()).catch(ignored);
     throw error instanceof BrokerError ? error : refusedConnect(client, url, error);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

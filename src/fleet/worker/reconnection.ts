@@ -95,7 +95,8 @@ function failed(
   { at, isPermanent, random }: Extract<ReconnectionEvent, { readonly is: 'failed' }>,
   { tries, firstWaitMs, longestWaitMs }: ReconnectionPolicy,
 ): Result {
-  if (isPermanent) return [{ is: 'broken' }, [{ do: 'fail', why: 'refused' }]];
+  // The deadline of these tries must not end those of a later call.
+  if (isPermanent) return [{ is: 'broken' }, [{ do: 'abandon' }, { do: 'fail', why: 'refused' }]];
   if (tried + 1 >= tries) return exhausted();
   const ms = backoffMs({ firstMs: firstWaitMs, longestMs: longestWaitMs }, tried, random);
   // A wait that would outlast the deadline is of no use.

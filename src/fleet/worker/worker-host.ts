@@ -34,6 +34,15 @@ const frameBytes = 268_435_456;
 /** As much as the orchestrator takes of one worker. */
 const concurrency = 64;
 
+/**
+ * When the link is tried again is decided by `reconnection.ts` alone: calls that fail together in an outage must not
+ * keep later ones away when it is over.
+ */
+const always = {
+  circuit: { threshold: 1_000_000, resetMs: 1 },
+  restart: { max: 1_000_000, windowMs: 1_000, minDelayMs: 100, maxDelayMs: 1_000 },
+} as const;
+
 /** Throws a BrokerError if the address or the credential can never be used. */
 export function workerHost(
   options: WorkerOptions,
@@ -74,6 +83,7 @@ export function workerHost(
         callTimeoutMs: longestCallMs,
         concurrency,
         queue: 4 * concurrency,
+        ...always,
         limits: { frameBytes },
       },
     },

@@ -11,6 +11,7 @@ import type { Principal } from '../../../policy/principal.ts';
 import { scanMessage } from '../../../wire/scan.ts';
 import { OutgoingBudget } from '../../outgoing/outgoing-budget.ts';
 import { defaultLimits } from '../http-limits.ts';
+import { PassingOn } from '../replicas/passing-on.ts';
 import { LegacyEndpoint } from './legacy-endpoint.ts';
 import { Sessions } from './sessions.ts';
 import { OldTransport } from './sse-2024.ts';
@@ -62,7 +63,9 @@ function newFront() {
     outgoing: new OutgoingBudget(clock),
   };
   const sessions = new Sessions(edge);
-  const [old, endpoint] = [new OldTransport(edge, sessions), new LegacyEndpoint(edge, sessions)];
+  const passing = new PassingOn(edge, sessions);
+  const old = new OldTransport(edge, sessions, passing);
+  const endpoint = new LegacyEndpoint(edge, sessions, passing);
   let nextId = 1;
   const context = (principal: Principal, headers: object, body: object, url = '') => ({
     req: {

@@ -117,7 +117,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** The same with a credential of its own, and by another way to the broker. */
-  rawWorkerBy(credential: string, url = this.broker.url): StdioClient {
+  rawWorkerBy(credential: string, url = this.broker.workersUrl ?? this.broker.url): StdioClient {
     const args = [mainProgram, 'proxy', '--broker', url, '--to', 'boss'];
     const env = { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credentialFile(credential) };
     const worker = new StdioClient(spawn(process.execPath, args, { env }));

@@ -3195,4 +3195,133 @@ export const patches: readonly Patch[] = [
     tests: ['src/policy/roles/address-readings.test.ts'],
     edits: [{ find: '.flatMap(withFolder)', replace: '.filter((text) => withFolder(text))' }],
   },
+  {
+    id: 'role-from-the-letter',
+    breaks: 'The role of a worker is what its request says.',
+    file: 'src/fleet/orchestrator/broker-front.ts',
+    foundBy: 'tests',
+    promise: 'broker-identity',
+    tests: ['src/fleet/orchestrator/forged-letters.test.ts'],
+    edits: [
+      {
+        find: 'const principal = this.#parts.principalOf(mail.from);',
+        replace: `const role = /"role":"(\\w+)"/.exec(mail.body.toString())?.[1] ?? mail.from.role;
+    const principal = this.#parts.principalOf({ ...mail.from, role });`,
+      },
+    ],
+  },
+  {
+    id: 'answer-where-it-says',
+    breaks: 'The answer to a worker goes to the mailbox that its request names.',
+    file: 'src/fleet/orchestrator/brokered-call.ts',
+    foundBy: 'tests',
+    promise: 'broker-identity',
+    tests: ['src/fleet/orchestrator/forged-letters.test.ts'],
+    edits: [
+      {
+        find: `      id,
+      to: mailbox,`,
+        replace: `      id,
+      to: /"replyTo":"([\\w.]+)"/.exec(mail.body.toString())?.[1] ?? mailbox,`,
+      },
+    ],
+  },
+  {
+    id: 'calls-of-all-workers',
+    breaks: 'Calls of different workers with the same id are one call.',
+    file: 'src/fleet/orchestrator/broker-front.ts',
+    foundBy: 'tests',
+    promise: 'broker-identity',
+    tests: ['src/fleet/orchestrator/forged-letters.test.ts'],
+    edits: [
+      {
+        find: 'function keyOf({ mailbox }: Sender, id: string): string {',
+        replace: `function keyOf(_sender: Sender, id: string): string {
+  const mailbox = '';`,
+      },
+    ],
+  },
+  {
+    id: 'revoked-calls-go-on',
+    breaks: 'The calls of a worker whose credential is revoked go on at the orchestrator.',
+    file: 'src/fleet/orchestrator/broker-front.ts',
+    foundBy: 'tests',
+    promise: 'revoked',
+    tests: ['src/fleet/orchestrator/worker-watch.test.ts'],
+    edits: [
+      {
+        find: 'for (const call of calls) call.cancel();',
+        replace: 'if (calls.length === 0) return;',
+      },
+    ],
+  },
+  {
+    id: 'revoked-letters-are-read',
+    breaks: 'What a worker has asked for before its credential was revoked is run afterwards.',
+    file: 'src/broker/hub/hub.ts',
+    foundBy: 'tests',
+    promise: 'revoked',
+    tests: ['src/fleet/orchestrator/worker-watch.test.ts'],
+    edits: [
+      {
+        find: 'if (!shelf.withdraw(number)) continue;',
+        replace: 'if (number > 0) continue;',
+      },
+    ],
+  },
+  {
+    id: 'away-is-revoked',
+    breaks: 'A worker whose link is lost for a moment has its calls cancelled.',
+    file: 'src/fleet/orchestrator/worker-watch.ts',
+    foundBy: 'tests',
+    promise: 'revoked',
+    tests: ['src/fleet/orchestrator/worker-watch.test.ts'],
+    edits: [
+      {
+        find: `if (reason === 'not_allowed') this`,
+        replace: `if (reason !== 'closed') this`,
+      },
+    ],
+  },
+  {
+    id: 'subscriptions-of-the-dead',
+    breaks: 'What a worker that was killed has subscribed to is kept for ever.',
+    file: 'src/fleet/orchestrator/worker-watch.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/fleet/orchestrator/worker-watch.test.ts'],
+    edits: [{ find: 'before.get(place) ?? now', replace: 'now' }],
+  },
+  {
+    id: 'answer-for-ever',
+    breaks: 'An answer that its worker never reads is sent again for ever, and its letter is held.',
+    file: 'src/fleet/orchestrator/brokered-call.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/fleet/orchestrator/brokered-call.test.ts'],
+    edits: [{ find: ' || this.#refusals >= maxRefusals', replace: '' }],
+  },
+  {
+    id: 'deadline-of-the-last-tries',
+    breaks: 'The deadline of tries that were refused for good ends those of a later call.',
+    file: 'src/fleet/worker/reconnection.ts',
+    foundBy: 'tests',
+    promise: 'backoff',
+    tests: ['src/fleet/worker/reconnection.test.ts'],
+    edits: [
+      {
+        find: `[{ do: 'abandon' }, { do: 'fail', why: 'refused' }]`,
+        replace: `[{ do: 'fail', why: 'refused' }]`,
+      },
+    ],
+  },
+  {
+    id: 'always-the-first-wait',
+    breaks: 'An orchestrator whose broker is away tries again twice a second for ever.',
+    file: 'src/fleet/orchestrator/link-supervision.ts',
+    foundBy: 'tests',
+    promise: 'backoff',
+    tests: ['src/fleet/orchestrator/link-supervision.test.ts'],
+    edits: [{ find: 'failures: before + 1', replace: 'failures: 0 * before' }],
+  },
 ];

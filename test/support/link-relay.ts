@@ -100,10 +100,11 @@ export class LinkRelay implements AsyncDisposable {
     from.on('error', () => {});
     from.on('close', (hadError) => {
       this.#sockets.delete(from);
-      this.#flows.delete(flow);
+      // Its end is held up like everything else.
       if (hadError) to.destroy();
       else pass('end');
     });
+    to.on('close', () => this.#flows.delete(flow));
   }
 
   #flush({ to, direction, waiting }: Flow): void {

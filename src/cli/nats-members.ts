@@ -5,10 +5,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Identity } from '../broker/identity.ts';
-import { loadNatsClient, type NatsClient } from '../broker/nats/nats-client.ts';
 import type { NatsMember } from '../broker/nats/nats-config.ts';
 import { natsCredentialText, readNatsCredential } from '../broker/nats-credential.ts';
 import { errnoOf } from '../kernel/errno.ts';
+import { loadNatsClient, type NatsClient } from '../nats/nats-client.ts';
 
 /** The file of a member's credential. */
 export function credentialFile(folder: string, mailbox: string): string {

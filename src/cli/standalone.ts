@@ -10,6 +10,7 @@ import type { HostForGateway } from '../host/gateway-face.ts';
 import { ownIdentity } from '../host/identity.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
+import type { Store } from '../store/store.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Invocation } from './invocation.ts';
@@ -31,6 +32,8 @@ export interface CommandHostOptions {
   readonly gateway?: {
     readonly stateDir: string | null;
     readonly database: string | null;
+    /** What several instances use together; it is closed with the host. */
+    readonly sharedStore: Store | undefined;
     readonly startedBy: 'serve' | 'connect';
     /** Resolves when clients can come. */
     readonly serving: Promise<unknown>;
@@ -72,6 +75,7 @@ export async function openHost(
     folder: shell.cwd,
     stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
     database: options.gateway?.database ?? null,
+    sharedStore: options.gateway?.sharedStore ?? null,
     ...(options.gateway && { serving: options.gateway.serving }),
     claimTrack: trackClaims(ownIdentity().version, () => shell.clock.wallNow()),
     startedBy: options.gateway?.startedBy ?? 'command',

@@ -8,20 +8,22 @@ import { type BrokerPlace, withCredentials } from './broker-place.ts';
 import { type ListedCredential, listedCredentials, revokeCredential } from './credential-book.ts';
 import type { Shell } from './shell.ts';
 import { type ListedToken, listedTokens, revokeToken } from './token-book.ts';
-import { type TokenRecords, withTokenRecords } from './token-records.ts';
+import { type TokenOwner, type TokenRecords, withTokenRecords } from './token-records.ts';
 
 export type Revoked = ListedToken | ListedCredential;
 
-/** `file` is the config with the tokens; undefined: only credentials are meant. Throws a Fault. */
+/** `owner` is the config with the tokens; undefined: only credentials are meant. Throws a Fault. */
 export async function revokeAnywhere(
   shell: Shell,
-  file: string | undefined,
+  owner: TokenOwner | undefined,
   place: BrokerPlace,
   word: string,
 ): Promise<Revoked> {
   const revoke = (tokens: TokenRecords | undefined) =>
     withCredentials(shell, place, (credentials) => revokeNamed({ tokens, credentials }, word));
-  return file === undefined ? await revoke(undefined) : await withTokenRecords(shell, file, revoke);
+  return owner === undefined
+    ? await revoke(undefined)
+    : await withTokenRecords(shell, owner, revoke);
 }
 
 export interface RevocableRecords {

@@ -53,9 +53,12 @@ export interface ConfigInput {
   readonly cache?: CacheInput | undefined;
   /**
    * `sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database
-   * in the state directory. `memory`: it is lost when the gateway ends. Default: `"sqlite"`.
+   * in the state directory. `memory`: it is lost when the gateway ends.
+   * `nats://USER:PASSWORD@HOST:PORT/NAMESPACE` or `tls://…`: it is kept on a NATS server, for all
+   * gateways with the same namespace, and so are the tokens with roles; variables in it are
+   * replaced. Default: `"sqlite"`.
    */
-  readonly store?: 'sqlite' | 'memory' | undefined;
+  readonly store?: string | undefined;
   /** The broker through which workers on other machines are served. Default: `null`. */
   readonly broker?: BrokerInput | null | undefined;
   /**

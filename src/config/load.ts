@@ -15,7 +15,7 @@ import { joinedStates, stateOfFile } from './file-state.ts';
 import { foreignConfig, type ReadText } from './foreign-config.ts';
 import type { LoadedConfig } from './loaded.ts';
 import { configFileName, isSafeToFind, locateConfig } from './locate.ts';
-import { ownConfig } from './own-config.ts';
+import { ownConfig, storeIn } from './own-config.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -77,6 +77,20 @@ export function locatedConfig(
 ): string | undefined {
   const location = locateConfig(named, { cwd, env, home: homeOf(env) }, isFile);
   return location.kind === 'absent' ? undefined : location.file;
+}
+
+/** What a file says of its store, also if the rest of it cannot be used. */
+export function storeNamedIn(file: string, env: Environment): string {
+  const read = readHashed(file);
+  if (read.kind === 'failed' || basename(file) !== configFileName) return 'sqlite';
+  try {
+    const inputs = new Map<string, string>();
+    const variables = { env, folder: dirname(file), home: homeOf(env), inputs };
+    return storeIn(parseDocument(read.text, file).value, variables);
+  } catch (error) {
+    if (error instanceof Fault) return 'sqlite';
+    throw error;
+  }
 }
 
 function findFile(named: string | undefined, cwd: string, env: Environment): string {

@@ -4,6 +4,7 @@
 // disables only its own server.
 
 import { Fault } from '../kernel/fault.ts';
+import { natsPlaceIn } from '../nats/nats-address.ts';
 import type { Document, Problem } from './document.ts';
 import { type Gap, type Interpolated, interpolate, type Variables } from './interpolate.ts';
 import {
@@ -29,6 +30,8 @@ export function ownConfig(
   const troubled = new Set([...document.problems, ...gaps].map(({ path }) => JSON.stringify(path)));
   const problems = [
     ...document.problems,
+    // Without its store a gateway must not start.
+    ...gaps.filter(({ path }) => path[0] === 'store').map(gapProblem),
     // Where a variable is missing, the text that contains it cannot be judged.
     ...problemsOf(input, document.value).filter(({ path }) => !troubled.has(JSON.stringify(path))),
   ];
@@ -54,13 +57,49 @@ interface Completed {
   readonly used: Interpolated['used'];
 }
 
-/** Variables are replaced only in the servers' entries. */
+/** What an input says of its store, whatever else is wrong with it; the usual one if it says nothing that can be used. */
+export function storeIn(value: unknown, variables: Variables): string {
+  const { store } = entriesOf(interpolated({ store: entriesOf(value)['store'] }, variables).input);
+  return typeof store === 'string' && natsPlaceIn(store) !== undefined ? store : 'sqlite';
+}
+
+/** Variables are replaced only in the servers' entries, and in the address of the store. */
 function interpolated(value: unknown, variables: Variables): Completed {
-  const servers = entriesOf(value)['mcpServers'];
-  if (servers === undefined) return { input: value, gaps: [], used: [] };
-  const replaced = interpolate(servers, ['mcpServers'], variables);
-  const { gaps, used } = replaced;
-  return { input: { ...entriesOf(value), mcpServers: replaced.value }, gaps, used };
+  const { mcpServers, store, ...rest } = entriesOf(value);
+  if (mcpServers === undefined && typeof store !== 'string') {
+    return { input: value, gaps: [], used: [] };
+  }
+  const servers = interpolate(mcpServers, ['mcpServers'], variables);
+  const address = interpolate(store, ['store'], addressVariables(store, variables));
+  const input = {
+    ...rest,
+    ...(mcpServers === undefined ? {} : { mcpServers: servers.value }),
+    ...(store === undefined ? {} : { store: address.value }),
+  };
+  return { input, gaps: [...servers.gaps, ...address.gaps], used: servers.used };
+}
+
+/** A part of an address is encoded as one, whatever characters a password has. */
+function addressVariables(store: unknown, variables: Variables): Variables {
+  const isPart = typeof store === 'string' && store.includes('://');
+  if (!isPart || !store.includes('${')) return variables;
+  const encoded = Object.entries(variables.env).map(([name, value]) => {
+    return [name, value === undefined ? undefined : encodedPart(value)];
+  });
+  return { ...variables, env: Object.fromEntries(encoded) };
+}
+
+/** What is not Unicode cannot be part of an address: it is refused there. */
+function encodedPart(value: string): string {
+  try {
+    return encodeURIComponent(value);
+  } catch {
+    return '%';
+  }
+}
+
+function gapProblem({ path, cause }: Gap): Problem {
+  return { kind: 'invalid', path, text: cause };
 }
 
 function refused(input: Entries): readonly Gap[] {

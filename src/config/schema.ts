@@ -4,6 +4,7 @@
 // read files, replace variables and word the errors; the entry of a server is in `server-schema.ts`.
 
 import * as z from 'zod';
+import { isNatsAddress, natsPlaceIn } from '../nats/nats-address.ts';
 import type { Frozen } from './frozen.ts';
 import { knownLocalRole, localSchema, rolesSchema } from './role-schema.ts';
 import {
@@ -112,10 +113,11 @@ export const configSchema = z
       .prefault({})
       .describe('The cache of tool results.'),
     store: z
-      .enum(['sqlite', 'memory'])
+      .string()
+      .superRefine(usableStore)
       .default('sqlite')
       .describe(
-        '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends.',
+        '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends. `nats://USER:PASSWORD@HOST:PORT/NAMESPACE` or `tls://…`: it is kept on a NATS server, for all gateways with the same namespace, and so are the tokens with roles; variables in it are replaced.',
       ),
     broker: z
       .strictObject({
@@ -174,6 +176,15 @@ export type {
 } from './server-schema.ts';
 
 export type Config = Frozen<Omit<z.output<typeof configSchema>, '$schema'>>;
+
+/** The credential in an address is not repeated in a message. */
+function usableStore(store: string, context: z.RefinementCtx): void {
+  if (store === 'sqlite' || store === 'memory' || natsPlaceIn(store) !== undefined) return;
+  const message = isNatsAddress(store)
+    ? 'is not an address that can be used: write nats://HOST:PORT/NAMESPACE, with USER:PASSWORD@ before the host where it is needed; a namespace has 1 to 32 of a-z, 0-9 and "-"'
+    : 'must be "sqlite", "memory" or the address of a NATS server, such as "nats://127.0.0.1:4222"';
+  context.addIssue({ code: 'custom', message });
+}
 
 function distinctNames(servers: Record<string, unknown>, context: z.RefinementCtx): void {
   const seen = new Map<string, string>();

@@ -4,6 +4,7 @@
 // program shares and people need to read.
 
 import type { Secret } from '../kernel/redactor.ts';
+import { natsPlaceIn } from '../nats/nats-address.ts';
 import type { ServerConfig } from './schema.ts';
 
 /** A variable that occurs as `${NAME}` in an entry. */
@@ -47,6 +48,14 @@ function ofVariable(name: string, value: string): readonly Secret[] {
   if (harmless.test(name)) return [];
   const label = `env ${name}`;
   return proxies.test(name) ? ofAddress(value, label) : secretsIn(label, value);
+}
+
+/** Of the address of a store: its password, or the seed in the place of a user. */
+export function storeSecrets(store: string): readonly Secret[] {
+  const { secret } = natsPlaceIn(store) ?? {};
+  return secret === undefined
+    ? []
+    : [{ name: 'store', value: secret }, ...ofAddress(store, 'store')];
 }
 
 /** A value that must not be shown, and its parts if it is an address. */

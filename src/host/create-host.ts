@@ -93,6 +93,8 @@ export interface HostSurroundings {
   readonly stateDir: string | null;
   /** The file of the instance that this process is; null: it is none. */
   readonly database?: string | null;
+  /** What is used in its place, with other instances; it is closed with the host. */
+  readonly sharedStore?: Store | null;
   /** How a process gets a track of the audit log for itself; absent: it has one that no other ever uses. */
   readonly claimTrack?: ClaimTrack;
   /** Resolves when clients can come: what is not needed for that is left until then. */
@@ -121,7 +123,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Opened
 }
 
 function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): HostCore {
-  const { stateDir, database = null, env, report } = around;
+  const { stateDir, database = null, sharedStore = null, env, report } = around;
   const clock = systemClock;
   const instance = randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
@@ -151,7 +153,9 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     }),
   );
   const kept =
-    database === null ? {} : { keyed: durableKeys(store, loaded, report), spent: spentIn(store) };
+    database === null && sharedStore === null
+      ? {}
+      : { keyed: durableKeys(store, loaded, report), spent: spentIn(store) };
   const core = new HostCore({
     ...kept,
     ...audited,
@@ -238,13 +242,15 @@ function foldersOfInstances(stateDir: string | null, env: Environment): readonly
   return stateDir === null ? [] : [stateDir, ...shared];
 }
 
-function openStore({ stateDir, database = null, report, serving }: HostSurroundings): Store {
+function openStore(around: HostSurroundings): Store {
+  const { stateDir, database = null, sharedStore = null, report, serving } = around;
   if (stateDir === null) return new MemoryStore({ clock: systemClock });
   const options = {
     clock: systemClock,
     report: ({ detail }: StoreProblem) => report(detail),
   };
   const files = openFilesStore(join(stateDir, 'store'), options);
+  if (sharedStore !== null) return ownerStore(files, sharedStore, true);
   if (database === null) return files;
   return ownerStore(
     files,

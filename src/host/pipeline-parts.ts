@@ -6,9 +6,11 @@
 import { ResponseCache } from '../cache/cache.ts';
 import { Flights } from '../cache/coalesce.ts';
 import { SharedResults } from '../cache/shared-results.ts';
+import { storeSecrets } from '../config/secrets.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Deadlines } from '../kernel/deadlines.ts';
 import { Fault } from '../kernel/fault.ts';
+import { Redactor } from '../kernel/redactor.ts';
 import type { Defects } from '../observe/defects.ts';
 import { ServerOutputs } from '../observe/server-output.ts';
 import { Traffic } from '../observe/traffic.ts';
@@ -133,9 +135,10 @@ export class PipelineParts implements CallParts {
     this.live = new LiveConfig(given, this);
   }
 
-  #auditOf({ audit, instance }: HostParts): CallAudit | null {
+  #auditOf({ audit, instance, config }: HostParts): CallAudit | null {
     if (audit === undefined) return null;
-    const secrets = new AllSecrets(() => this.registry.all().map(({ redactor }) => redactor));
+    const own = new Redactor(storeSecrets(config.store));
+    const secrets = new AllSecrets(() => [own, ...this.registry.all().map((one) => one.redactor)]);
     const redact = (text: string, isCut: boolean) =>
       isCut ? secrets.redactor.cut(text) : secrets.redactor.text(text);
     const roleOf = (principal: Principal) => this.access.roleOf(principal);

@@ -26,6 +26,7 @@ export type Handled =
   | 'the config file'
   | 'the tokens'
   | 'the audit log'
+  | 'the shared store'
   | 'the kept catalogue'
   | 'a changed config'
   | 'the budget of a role'

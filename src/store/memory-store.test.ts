@@ -15,6 +15,7 @@ storeSuite('the memory store', {
   },
   boundsRecords: true,
   outlivesClosing: false,
+  watches: ['process', 'forgetful'],
   place: () => ({ open: (clock) => new MemoryStore({ clock }) }),
 });
 

@@ -1,5 +1,5 @@
-// The store of the process that owns an instance: what other processes read as well is in files, everything
-// else in the database that only this process uses.
+// The store of the process that owns an instance: what other processes of this machine read as well is in files,
+// everything else in the database that only this process uses, or in the store that it shares with other instances.
 
 import type { RecordsOptions } from './contract/records.ts';
 import { withHealthOf } from './disk-health.ts';
@@ -8,9 +8,12 @@ import type { Store } from './store.ts';
 /** Durable records in files: commands add tokens while no instance runs. */
 const inFiles: ReadonlySet<string> = new Set(['tokens']);
 
-export function ownerStore(files: Store, database: Store): Store {
-  const storeOf = (name: string, { durability }: RecordsOptions) =>
-    durability === 'forgetful' || inFiles.has(name) ? files : database;
+/** `isShared`: other instances use the same database. */
+export function ownerStore(files: Store, database: Store, isShared = false): Store {
+  const storeOf = (name: string, { durability, shared = false }: RecordsOptions) => {
+    const isHere = durability === 'forgetful' && !(isShared && shared);
+    return isHere || inFiles.has(name) ? files : database;
+  };
   const close = async () => {
     await Promise.all([files.close(), database.close()]);
   };

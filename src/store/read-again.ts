@@ -3,6 +3,8 @@
 
 import { errnoOf } from '../kernel/errno.ts';
 import { shortageOf } from '../kernel/shortage.ts';
+import { ApiError } from '../nats/jet-stream-api.ts';
+import { NatsError } from '../nats/nats-error.ts';
 import type { Records } from './contract/records.ts';
 import { StoreError } from './store-error.ts';
 
@@ -19,7 +21,9 @@ export async function readAgain<Known>(
   read: (records: Records) => Promise<readonly Known[]>,
   keyOf: (known: Known) => string,
 ): Promise<ReadRecords<Known>> {
-  const found = await read(records);
+  const found = await readUnlessAway(records, read);
+  // Nothing is known of what is there now.
+  if (found === undefined) return { records: before, isWhole: false };
   if (await records.isWhole()) return { records: found, isWhole: true };
   const keys = new Set(found.map(keyOf));
   const kept: Known[] = [];
@@ -28,6 +32,23 @@ export async function readAgain<Known>(
     if (!keys.has(key) && (await cannotBeReadNow(records, key))) kept.push(known);
   }
   return { records: [...found, ...kept], isWhole: false };
+}
+
+/** Undefined if the server that has them cannot be reached. */
+async function readUnlessAway<Known>(
+  records: Records,
+  read: (records: Records) => Promise<readonly Known[]>,
+): Promise<readonly Known[] | undefined> {
+  try {
+    return await read(records);
+  } catch (error) {
+    if (error instanceof StoreError && isAway(error)) return undefined;
+    throw error;
+  }
+}
+
+function isAway({ reason, cause }: StoreError): boolean {
+  return reason === 'unreadable' && (cause instanceof NatsError || cause instanceof ApiError);
 }
 
 /** What a disk or a network does for a while; a change by somebody has other codes. */
@@ -40,6 +61,7 @@ async function cannotBeReadNow(records: Records, key: string): Promise<boolean> 
     return false;
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'unreadable') throw error;
+    if (isAway(error)) return true;
     return shortageOf(error.cause) !== undefined || passing.has(errnoOf(error.cause));
   }
 }

@@ -107,6 +107,7 @@ const whole: StoreSubject = {
   },
   boundsRecords: true,
   outlivesClosing: false,
+  watches: ['process', 'forgetful'],
   place: () => ({ open: (clock) => new MemoryStore({ clock }) }),
 };
 
@@ -176,6 +177,7 @@ const recordWords = [
   'remove',
   'entries',
   'isWhole',
+  'watch',
 ] as const;
 
 const withRecords = (change: Changed<Records>) =>
@@ -267,6 +269,22 @@ const breaks: readonly (readonly [what: string, subject: StoreSubject, found: st
     'values live for ever',
     withRecords((good) => ({ put: (key, value) => good.put(key, value) })),
     'process records let a value go at the instant its time is over',
+  ],
+  [
+    'a removal is not told to those who watch',
+    withRecords((good) => ({
+      watch: (prefix, heard) => {
+        let isRemoving = false;
+        good.remove = async (key) => {
+          isRemoving = true;
+          await Object.getPrototypeOf(good).remove.call(good, key);
+          isRemoving = false;
+        };
+        return good.watch?.(prefix, (change) => isRemoving || heard(change)) as Disposable;
+      },
+      remove: (key) => good.remove(key),
+    })),
+    'process records tell a watcher of every change of its keys',
   ],
   [
     'the version is the value',

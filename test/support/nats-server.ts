@@ -10,7 +10,8 @@ import { type NatsMember, natsConfig } from '../../src/broker/nats/nats-config.t
 import { type MemberName, members } from './broker-suite/subject.ts';
 import { until } from './until.ts';
 
-const program = '/usr/sbin/nats-server';
+/** Another one can be tried by hand. */
+const program = process.env['HOLDFAST_TEST_NATS'] ?? '/usr/sbin/nats-server';
 
 /** The password of a member of the suite. */
 export function passwordOf(member: MemberName): string {
@@ -58,9 +59,22 @@ export class NatsServer implements AsyncDisposable {
     this.#child?.kill('SIGHUP');
   }
 
+  /** As by kill -9; it can be started again. */
+  async kill(): Promise<void> {
+    await this.#kill();
+  }
+
+  async startAgain(): Promise<void> {
+    await this.#run();
+  }
+
   /** It stays alive, and answers nothing. */
   freeze(): void {
     this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

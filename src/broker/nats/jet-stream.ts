@@ -1,31 +1,16 @@
 // The part of the JetStream API that a link uses: JSON requests on subjects of our own account. What the server
 // answers is checked before it is believed: an older server takes an option that it does not know, and ignores it.
 
+import {
+  apiCodes as codes,
+  isCode,
+  JetStreamApi,
+  type Members,
+  membersOf,
+} from '../../nats/jet-stream-api.ts';
 import { BrokerError } from '../broker-error.ts';
+import type { BrokerWire } from './broker-wire.ts';
 import type { StreamConfig } from './stream-config.ts';
-import type { Wire } from './wire.ts';
-
-type Members = Readonly<Record<string, unknown>>;
-
-/** The numbers that NATS gives to its errors. */
-const codes = {
-  notEnabledForAccount: 10_039,
-  notEnabled: 10_076,
-  otherConfig: 10_058,
-  consumerNotFound: 10_014,
-  consumerNotUnique: 10_100,
-} as const;
-
-/** An answer that is an error. */
-class ApiError extends Error {
-  override readonly name = 'ApiError';
-  readonly code: number;
-
-  constructor(code: number, words: string) {
-    super(words);
-    this.code = code;
-  }
-}
 
 export interface ConsumerConfig {
   readonly name: string;
@@ -35,24 +20,12 @@ export interface ConsumerConfig {
 }
 
 export class JetStream {
-  readonly #wire: Wire;
+  readonly api: JetStreamApi<BrokerError>;
   readonly #url: string;
 
-  constructor(wire: Wire, url: string) {
-    this.#wire = wire;
+  constructor(wire: BrokerWire, url: string) {
+    this.api = new JetStreamApi(wire, url);
     this.#url = url;
-  }
-
-  /** Rejects with a BrokerError if there is none for this account. */
-  async assertEnabled(): Promise<void> {
-    await this.#call('INFO').catch((error: unknown) => {
-      const isOff =
-        (error instanceof BrokerError && error.reason === 'absent') ||
-        isCode(error, codes.notEnabled) ||
-        isCode(error, codes.notEnabledForAccount);
-      if (!isOff) throw this.#known(error);
-      throw new BrokerError('unsupported', `JetStream is not enabled at ${this.#url}`);
-    });
   }
 
   /** A stream that is there already keeps its limits. Rejects with a BrokerError. */
@@ -135,16 +108,6 @@ export class JetStream {
     });
   }
 
-  /** When the server has stored this message, in milliseconds of its own clock. Rejects with a BrokerError. */
-  async storedAt(stream: string, sequence: number): Promise<number> {
-    try {
-      const found = await this.#call(`STREAM.MSG.GET.${stream}`, { seq: sequence });
-      return millisecondsIn(membersOf(found['message'])['time']);
-    } catch (error) {
-      throw this.#known(error);
-    }
-  }
-
   async #names(verb: string, key: 'streams' | 'consumers'): Promise<readonly string[]> {
     const names: string[] = [];
     for (;;) {
@@ -159,55 +122,11 @@ export class JetStream {
     }
   }
 
-  async #call(verb: string, body?: object): Promise<Members> {
-    const text = body === undefined ? '' : JSON.stringify(body);
-    const message = await this.#wire.ask(`$JS.API.${verb}`, text);
-    const answer = jsonIn(message.data);
-    const error = errorIn(answer);
-    if (error !== undefined) throw error;
-    return answer;
+  #call(verb: string, body?: object): Promise<Members> {
+    return this.api.call(verb, body);
   }
 
-  #known(error: unknown): BrokerError {
-    if (error instanceof BrokerError) return error;
-    const words = error instanceof Error ? error.message : 'an unexpected answer';
-    return new BrokerError('unsupported', `JetStream at ${this.#url} has refused: ${words}`);
+  #known(error: unknown): unknown {
+    return this.api.known(error);
   }
-}
-
-/** The error in an answer of the server, as its number and its words. */
-export function errorIn(answer: Members): ApiError | undefined {
-  const error = answer['error'];
-  if (error === undefined) return undefined;
-  const { err_code: code, description } = membersOf(error) as {
-    readonly err_code?: unknown;
-    readonly description?: unknown;
-  };
-  return new ApiError(typeof code === 'number' ? code : 0, String(description));
-}
-
-/** An empty object if it is none. */
-export function jsonIn(bytes: Uint8Array): Members {
-  try {
-    return membersOf(JSON.parse(Buffer.from(bytes).toString('utf8')));
-  } catch {
-    // It is no answer of a NATS server; it has none of the members that are looked for.
-    return {};
-  }
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
-}
-
-function isCode(error: unknown, code: number): boolean {
-  return error instanceof ApiError && error.code === code;
-}
-
-/** A time with nanoseconds, as Go writes it. NaN if it is none. */
-function millisecondsIn(time: unknown): number {
-  const match = /^(.{19})(\.\d+)?Z$/.exec(String(time));
-  if (match === null) return Number.NaN;
-  // biome-ignore lint/style/noRestrictedGlobals: it reads a text, not a clock
-  return Date.parse(`${match[1]}Z`) + Number(match[2] ?? 0) * 1_000;
 }

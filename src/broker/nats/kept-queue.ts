@@ -9,13 +9,13 @@ import type { Msg } from '@nats-io/transport-node';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
+import type { BrokerWire } from './broker-wire.ts';
 import type { JetStream } from './jet-stream.ts';
 import { windowBytes, windowLetters } from './limits.ts';
 import { anySeat, incoming, mailStream } from './subjects.ts';
-import type { Wire } from './wire.ts';
 
 export interface KeptQueueParts {
-  readonly wire: Wire;
+  readonly wire: BrokerWire;
   readonly jetStream: JetStream;
   readonly clock: Clock;
   readonly caught: Caught;

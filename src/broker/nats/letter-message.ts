@@ -2,9 +2,9 @@
 // the body is the body.
 
 import type { MsgHdrs } from '@nats-io/transport-node';
+import type { NatsClient } from '../../nats/nats-client.ts';
 import { isLetterId } from '../address.ts';
 import type { Letter } from '../contract.ts';
-import type { NatsClient } from './nats-client.ts';
 
 const idHeader = 'Hf-Id';
 const aboutHeader = 'Hf-About';

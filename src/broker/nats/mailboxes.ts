@@ -3,30 +3,22 @@
 // whether it has one.
 
 import type { MsgHdrs } from '@nats-io/transport-node';
+import { apiCodes, errorIn, jsonIn } from '../../nats/jet-stream-api.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Sender } from '../contract.ts';
-import { errorIn, jsonIn } from './jet-stream.ts';
+import type { BrokerWire } from './broker-wire.ts';
 import { keptSubject, queuesSubject, subjectOf } from './subjects.ts';
-import type { Wire } from './wire.ts';
 
-/** By the numbers that NATS gives to its errors. */
-const full: ReadonlySet<number> = new Set([
-  // The stream has refused it: so many letters or bytes.
-  10_077,
-  // Of the account or the server: resources, memory, disk.
-  10_023, 10_028, 10_047,
-]);
-const tooLarge = 10_054;
 /** Beyond this all are asked again. */
 const maxKnown = 4_096;
 
 export class Mailboxes {
-  readonly #wire: Wire;
+  readonly #wire: BrokerWire;
   readonly #self: Sender;
   /** Whether there is a queue, by its subject; at most `maxKnown`. */
   readonly #known = new Map<string, Promise<void>>();
 
-  constructor(wire: Wire, self: Sender) {
+  constructor(wire: BrokerWire, self: Sender) {
     this.#wire = wire;
     this.#self = self;
   }
@@ -40,8 +32,8 @@ export class Mailboxes {
     const error = errorIn(answer);
     if (error === undefined && typeof answer['seq'] === 'number') return;
     const words = `the mailbox ${letter.to} has not kept it: ${error?.message ?? 'no confirmation'}`;
-    if (error?.code === tooLarge) throw new BrokerError('too_large', words);
-    throw new BrokerError(full.has(error?.code ?? 0) ? 'full' : 'not_kept', words);
+    if (error?.code === apiCodes.messageTooLarge) throw new BrokerError('too_large', words);
+    throw new BrokerError(error?.isFull === true ? 'full' : 'not_kept', words);
   }
 
   /** All wait for the same answer, so that letters stay in their order. */

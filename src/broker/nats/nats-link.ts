@@ -8,24 +8,25 @@ import type { Msg } from '@nats-io/transport-node';
 import type { Clock } from '../../kernel/clock.ts';
 import { within } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
+import { loadNatsClient } from '../../nats/nats-client.ts';
+import { connectNats } from '../../nats/nats-connect.ts';
+import { ServerClock } from '../../nats/server-clock.ts';
+import { Wire } from '../../nats/wire.ts';
 import { isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import type { Identity } from '../identity.ts';
+import { type BrokerWire, inboxPrefixOf, refuse } from './broker-wire.ts';
 import { JetStream } from './jet-stream.ts';
 import { keptAt } from './kept-at.ts';
 import { KeptQueue, sweep } from './kept-queue.ts';
 import { headersOf, letterHeadersIn } from './letter-message.ts';
 import { maxBodyBytes } from './limits.ts';
 import { Mailboxes } from './mailboxes.ts';
-import { loadNatsClient } from './nats-client.ts';
-import { connectNats, inboxPrefixOf } from './nats-connect.ts';
 import { Presence } from './presence.ts';
-import { ServerClock } from './server-clock.ts';
-import { asideConfig, clockConfig, mailConfig } from './stream-config.ts';
+import { asideConfig, clockConfig, clockStream, mailConfig } from './stream-config.ts';
 import { anySeat, everySeat, incoming, ownSubject, senderIn, subjectOf } from './subjects.ts';
 import { ToldLetters } from './told-letters.ts';
-import { Wire } from './wire.ts';
 
 export interface NatsLinkOptions {
   /** `nats://HOST:PORT`, or `tls://`. */
@@ -69,10 +70,11 @@ const origin = randomBytes(16);
 export async function openNatsLink(options: NatsLinkOptions, signal: AbortSignal): Promise<Link> {
   const { url, identity, caught } = options;
   const client = await loadNatsClient();
-  const address = { ...options, mailbox: identity.mailbox };
-  const connection = await connectNats(client, address, signal);
-  const inboxPrefix = inboxPrefixOf(identity.mailbox);
-  const wire = new Wire({ client, connection, url, inboxPrefix, caught });
+  const { mailbox: user } = identity;
+  const inboxPrefix = inboxPrefixOf(user);
+  const address = { ...options, user, inboxPrefix, name: `holdfast ${user}` };
+  const connection = await connectNats(client, refuse, address, signal);
+  const wire: BrokerWire = new Wire({ client, connection, url, inboxPrefix, caught, refuse });
   const onAbort = () => wire.finish(new BrokerError('closed', 'not opened'));
   signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -89,10 +91,10 @@ export async function openNatsLink(options: NatsLinkOptions, signal: AbortSignal
 }
 
 class NatsLink implements Link {
-  readonly #wire: Wire;
+  readonly #wire: BrokerWire;
   readonly #options: NatsLinkOptions;
   readonly #jetStream: JetStream;
-  readonly #serverClock: ServerClock;
+  readonly #serverClock: ServerClock<BrokerError>;
   readonly #told: ToldLetters;
   readonly #presence: Presence;
   readonly #mailboxes: Mailboxes;
@@ -105,7 +107,7 @@ class NatsLink implements Link {
   readonly ended: Promise<BrokerError>;
   #closing: Promise<void> | undefined;
 
-  constructor(wire: Wire, options: NatsLinkOptions, maxPayload: number) {
+  constructor(wire: BrokerWire, options: NatsLinkOptions, maxPayload: number) {
     const { url, identity, seat, clock, caught } = options;
     const { mailbox, role } = identity;
     this.#wire = wire;
@@ -113,7 +115,13 @@ class NatsLink implements Link {
     this.self = { mailbox, seat, role };
     this.maxBodyBytes = Math.min(maxBodyBytes, maxPayload - headerBytes);
     this.#jetStream = new JetStream(wire, url);
-    this.#serverClock = new ServerClock(wire, this.#jetStream, clock, mailbox);
+    this.#serverClock = new ServerClock({
+      wire,
+      api: this.#jetStream.api,
+      clock,
+      stream: clockStream,
+      subject: ownSubject(mailbox, 'clock'),
+    });
     this.#told = new ToldLetters(wire, clock);
     this.#presence = new Presence(wire, this.#told, this.self, identity);
     this.#mailboxes = new Mailboxes(wire, this.self);
@@ -124,7 +132,7 @@ class NatsLink implements Link {
   /** Rejects with a BrokerError. */
   async open(): Promise<void> {
     const { identity, kinds, replicas = 1 } = this.#options;
-    await this.#jetStream.assertEnabled();
+    await this.#jetStream.api.assertEnabled();
     for (const kind of kinds) {
       await this.#jetStream.ensureStream(mailConfig(identity, kind, replicas));
     }
@@ -286,7 +294,7 @@ class NatsLink implements Link {
       this.#options.expired?.();
     };
     if (ttl === undefined) return hand(undefined);
-    const left = () => ttl - Math.max(0, this.#serverClock.since(keptAt(ack)));
+    const left = () => ttl - Math.max(0, this.#serverClock.now() - keptAt(ack));
     if (left() > 0) return hand(left());
     // It seems to be over; that is certain if the server's clock was looked at just now.
     this.#certainTime()

@@ -4,16 +4,16 @@
 
 import type { Sender } from '../contract.ts';
 import type { Identity } from '../identity.ts';
+import type { BrokerWire } from './broker-wire.ts';
 import { hereIncoming, hereSubject, senderIn, whoSubject } from './subjects.ts';
 import type { ToldLetters } from './told-letters.ts';
-import type { Wire } from './wire.ts';
 
 /** Beyond this the oldest is forgotten. */
 const maxPeers = 16_384;
 const nothing = new Uint8Array();
 
 export class Presence {
-  readonly #wire: Wire;
+  readonly #wire: BrokerWire;
   readonly #told: ToldLetters;
   readonly #self: Sender;
   readonly #identity: Pick<Identity, 'kind' | 'to'>;
@@ -21,7 +21,7 @@ export class Presence {
   readonly #peers: Set<string>;
 
   constructor(
-    wire: Wire,
+    wire: BrokerWire,
     told: ToldLetters,
     self: Sender,
     identity: Pick<Identity, 'kind' | 'to'>,

@@ -6,7 +6,7 @@ import type { Msg, MsgHdrs } from '@nats-io/transport-node';
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
-import type { Wire } from './wire.ts';
+import type { BrokerWire } from './broker-wire.ts';
 
 interface Told {
   readonly subject: string;
@@ -20,7 +20,7 @@ const confirmAfterMs = 20;
 const maxTold = 16_384;
 
 export class ToldLetters {
-  readonly #wire: Wire;
+  readonly #wire: BrokerWire;
   readonly #inbox: string;
   /** By number, until the server has answered a later ping; at most `maxTold`. */
   readonly #told = new Map<number, Told>();
@@ -29,7 +29,7 @@ export class ToldLetters {
   /** There is one while anything is remembered. */
   #confirming: Disposable | undefined;
 
-  constructor(wire: Wire, clock: Clock) {
+  constructor(wire: BrokerWire, clock: Clock) {
     this.#wire = wire;
     this.#clock = clock;
     this.#inbox = wire.newInbox();

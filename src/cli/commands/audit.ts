@@ -11,6 +11,7 @@ import { remedyFor } from '../../kernel/disk-remedy.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import { StoreError } from '../../store/store-error.ts';
 import { AuditFilter, type AuditWish, type KnownNames } from '../audit-filter.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -117,11 +118,16 @@ async function knownNames(
   shell: Invocation['shell'],
   { config, disabled, file }: LoadedConfig,
 ): Promise<KnownNames> {
-  const [{ listedTokens }, { withTokenRecords }] = await Promise.all([
+  const [{ listedTokens }, { orAway, withTokenRecords }] = await Promise.all([
     import('../token-book.ts'),
     import('../token-records.ts'),
   ]);
-  const tokens = file === null ? [] : await withTokenRecords(shell, file, listedTokens);
+  const { store } = config;
+  const reading =
+    file === null ? undefined : withTokenRecords(shell, { file, store }, listedTokens);
+  const read = reading && (await orAway(reading));
+  // Names are only compared: without them a filter is taken as it is.
+  const tokens = read === undefined || read instanceof StoreError ? [] : read;
   return {
     tokens: tokens.flatMap(({ id, name }) => [name, id]),
     servers: [...Object.keys(config.mcpServers), ...disabled.keys()],

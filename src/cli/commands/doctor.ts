@@ -7,7 +7,9 @@ import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import type { HostForCommands } from '../../host/command-face.ts';
 import { listKinds } from '../../host/lists/listings.ts';
+import { StoreError } from '../../store/store-error.ts';
 import type { Check } from '../checks/check.ts';
+import { finding } from '../checks/check.ts';
 import { checkInstance } from '../checks/instance.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
@@ -116,13 +118,18 @@ async function tokenChecks(
   config: LoadedConfig['config'],
   file: string,
 ): Promise<readonly Check[]> {
-  const [{ checkOpenFront, checkTokens }, { listedTokens }, { withTokenRecords }] =
+  const [{ checkOpenFront, checkTokens }, { listedTokens }, { orAway, withTokenRecords }] =
     await Promise.all([
       import('../checks/access.ts'),
       import('../token-book.ts'),
       import('../token-records.ts'),
     ]);
-  const tokens = await withTokenRecords(shell, file, listedTokens);
+  const { store } = config;
+  const reading = withTokenRecords(shell, { file, store }, listedTokens);
+  const tokens = await orAway(reading);
+  if (tokens instanceof StoreError) {
+    return [finding('store', tokens.message, 'then run: holdfast doctor')];
+  }
   const now = shell.clock.wallNow();
   return [...checkTokens(config, tokens, now), ...checkOpenFront(config, tokens, now)];
 }

@@ -19,7 +19,7 @@ import { remark, type Shell } from '../shell.ts';
 import { loadedConfig } from '../standalone.ts';
 import { addToken, listedTokens } from '../token-book.ts';
 import { lifetimeFrom } from '../token-lifetime.ts';
-import { withTokenRecords } from '../token-records.ts';
+import { type TokenOwner, withTokenRecords } from '../token-records.ts';
 import { revokeAnywhere } from '../token-revocation.ts';
 import { knownRole } from '../token-role.ts';
 import { addForBroker, type CredentialOptions, isForBroker } from './credential.ts';
@@ -134,8 +134,10 @@ async function add(invocation: Invocation, options: CredentialOptions): Promise<
   const lifetime = options.expires === undefined ? undefined : lifetimeFrom(options.expires);
   const expiresAt = lifetime === undefined ? null : now + lifetime;
   const wish = { role, name: options.name, now, expiresAt };
-  const { record, secret } = await withTokenRecords(shell, file ?? '', (records) =>
-    addToken(records, wish),
+  const { record, secret } = await withTokenRecords(
+    shell,
+    { file: file ?? '', store: config.store },
+    (records) => addToken(records, wish),
   );
   const { hash: _, ...told } = record;
   if (isJson) shell.out.json({ token: secret, ...told });
@@ -176,8 +178,8 @@ async function list(
     else show([`No credentials in ${place.folder}.`]);
     return exitCodes.ok;
   }
-  const { file, roles, localRole } = await meantConfig(shell, configFile);
-  const tokens = await withTokenRecords(shell, file, listedTokens);
+  const { roles, localRole, ...owner } = await meantConfig(shell, configFile);
+  const tokens = await withTokenRecords(shell, owner, listedTokens);
   if (isJson) out.json({ tokens, credentials });
   else {
     const page = { tokens, roles, localRole, now };
@@ -195,8 +197,8 @@ async function revoke(
   { dir }: PlaceOptions,
 ): Promise<number> {
   const place = await brokerPlace(shell, dir, configFile);
-  const file = dir === undefined ? (await meantConfig(shell, configFile)).file : undefined;
-  const revoked = await revokeAnywhere(shell, file, place, word);
+  const owner = dir === undefined ? await meantConfig(shell, configFile) : undefined;
+  const revoked = await revokeAnywhere(shell, owner, place, word);
   if (isJson) shell.out.json({ revoked });
   else if ('kind' in revoked) {
     const { kind, name, id } = revoked;
@@ -213,8 +215,7 @@ async function revoke(
 const newLocalToken =
   'a start with "holdfast serve" makes and shows a new one if the config has no other tokens by then; a running gateway makes none; see: holdfast token list';
 
-interface MeantConfig {
-  readonly file: string;
+interface MeantConfig extends TokenOwner {
   /** Undefined: it cannot be used now. Its tokens can be listed and revoked all the same. */
   readonly roles: ReadonlySet<string> | undefined;
   readonly localRole: string | null;
@@ -224,14 +225,14 @@ async function meantConfig(shell: Shell, named: string | undefined): Promise<Mea
   try {
     const { file, config } = await loadedConfig(shell, named);
     if (file !== null) {
-      const { roles, local } = config;
-      return { file, roles: new Set(Object.keys(roles)), localRole: local.role };
+      const { roles, local, store } = config;
+      return { file, store, roles: new Set(Object.keys(roles)), localRole: local.role };
     }
   } catch (thrown) {
-    const { locatedConfig } = await import('../../config/load.ts');
+    const { locatedConfig, storeNamedIn } = await import('../../config/load.ts');
     const file = locatedConfig(named, shell.cwd, shell.env);
     if (!(thrown instanceof Fault) || file === undefined || !existsSync(file)) throw thrown;
-    return { file, roles: undefined, localRole: null };
+    return { file, store: storeNamedIn(file, shell.env), roles: undefined, localRole: null };
   }
   throw new Fault('invalid_request', 'the config has no file, and so no tokens');
 }

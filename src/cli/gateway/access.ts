@@ -5,8 +5,18 @@ import { isTokenRecord } from '../../downstream/http/access/token-record.ts';
 import { TokenUses } from '../../downstream/http/access/token-uses.ts';
 import { type OpenedTokens, openTokens } from '../../downstream/http/access/tokens.ts';
 import { within } from '../../kernel/clock.ts';
+import type { Records } from '../../store/contract/records.ts';
+import { StoreError } from '../../store/store-error.ts';
+import { remark } from '../shell.ts';
 import { listedTokens } from '../token-book.ts';
-import { ownTokenStore, ownTokensIn, tokenFolders, withTokenRecords } from '../token-records.ts';
+import {
+  orAway,
+  ownTokenStore,
+  ownTokensIn,
+  sharedTokensIn,
+  tokenFolders,
+  withTokenRecords,
+} from '../token-records.ts';
 import { assertMeantOpen, assertPrivateTokens } from './safe-start.ts';
 import type { Served } from './served.ts';
 import { TokenWatch } from './token-watch.ts';
@@ -25,24 +35,35 @@ const lookMs = 500;
 /** Without authentication. Throws a Fault where that cannot be meant. */
 export async function assertOpenAccess({ loaded, invocation, host }: Served): Promise<void> {
   const { shell } = invocation;
-  const { http } = loaded.config;
+  const { http, store } = loaded.config;
   const now = host.clock.wallNow();
-  const listed =
-    loaded.file === null ? [] : await withTokenRecords(shell, loaded.file, listedTokens);
-  const tokens = listed
+  const { file } = loaded;
+  const read =
+    file === null ? [] : await orAway(withTokenRecords(shell, { file, store }, listedTokens));
+  if (read instanceof StoreError) {
+    remark(shell, `whether there are tokens is not known: ${read.message}`);
+  }
+  const tokens = (read instanceof StoreError ? [] : read)
     .filter(({ role, expiresAt }) => role !== null && (expiresAt === null || now < expiresAt))
     .map(({ name }) => name);
   assertMeantOpen({ ...http, tokens });
 }
 
-export async function openAccess({ host, loaded, invocation }: Served): Promise<HttpAccess> {
+export async function openAccess({
+  host,
+  loaded,
+  invocation,
+  shared,
+}: Served): Promise<HttpAccess> {
   const { shell } = invocation;
   const { clock, access } = host;
   const local = host.records('tokens', { durability: 'durable', shape: isTokenRecord });
   const folders = loaded.file === null ? undefined : await tokenFolders(shell, loaded.file);
-  await assertPrivateTokens(folders?.tokens ?? [], process.getuid?.());
-  const store = folders && ownTokenStore(shell, folders);
-  const records = store && ownTokensIn(store);
+  const followed = shared === undefined ? (folders?.tokens ?? []) : folders?.tokens.slice(0, 1);
+  await assertPrivateTokens(followed ?? [], process.getuid?.());
+  const store = shared === undefined ? folders && ownTokenStore(shell, folders) : undefined;
+  const records = shared === undefined ? store && ownTokensIn(store) : sharedTokensIn(shared);
+  const changes = new ChangeCount(records?.own);
   const isOperator = (role: string | null) => access.roles.isOperator(role);
   const caught = (error: unknown) => void host.defects.caught('the tokens', error);
   const opened = await openTokens({ local, own: records?.own, isOperator }, clock, caught);
@@ -55,13 +76,32 @@ export async function openAccess({ host, loaded, invocation }: Served): Promise<
         clock,
         tokens: opened.tokens,
         uses: records && new TokenUses(records.uses),
-        stateOfFolders: () => stateOfFiles(folders?.tokens ?? []),
-        stateOfRecords: () => stateOfFilesIn(folders?.tokens ?? []),
+        stateOfFolders: async () => `${await stateOfFiles(followed ?? [])} ${changes.count}`,
+        stateOfRecords: () => stateOfFilesIn(followed ?? []),
         ended,
         caught,
       });
       return watch;
     },
-    [Symbol.asyncDispose]: async () => await store?.close(),
+    [Symbol.asyncDispose]: async () => {
+      changes[Symbol.dispose]();
+      await store?.close();
+    },
   };
+}
+
+/** How often records that tell of their changes have changed, or may have. */
+class ChangeCount implements Disposable {
+  count = 0;
+  readonly #watching: Disposable | undefined;
+
+  constructor(records: Records | undefined) {
+    this.#watching = records?.watch?.('', () => {
+      this.count += 1;
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#watching?.[Symbol.dispose]();
+  }
 }

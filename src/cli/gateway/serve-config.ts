@@ -9,6 +9,7 @@ import { Gateway } from '../../downstream/gateway.ts';
 import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { isNatsAddress } from '../../nats/nats-address.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
 import type { ServeOptions } from '../commands/serve.ts';
@@ -25,6 +26,7 @@ import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
+import { openSharedStore } from './shared-store.ts';
 
 /** The first requests come before what is not needed for them: the database takes a tenth of a second. */
 const firstRequestsMs = 500;
@@ -50,9 +52,14 @@ export async function serveConfig(
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
   const startedBy = options.forConnect === undefined ? 'serve' : 'connect';
-  const keepsState = loaded.config.store === 'sqlite';
+  const { store } = loaded.config;
+  const keepsState = store !== 'memory';
   await using instance =
     options.stdio === true ? undefined : await claimedInstance(shell, loaded, usable, startedBy);
+  await using shared =
+    instance && isNatsAddress(store)
+      ? await openSharedStore(shell, store, instance.place.config)
+      : undefined;
   let serves = () => {};
   const serving = new Promise<void>((resolve) => {
     serves = resolve;
@@ -60,7 +67,8 @@ export async function serveConfig(
   const host = await openHost(shell, loaded, {
     gateway: {
       stateDir,
-      database: instance && keepsState ? instance.place.database : null,
+      database: instance && store === 'sqlite' ? instance.place.database : null,
+      sharedStore: shared?.store,
       startedBy,
       serving,
     },
@@ -69,6 +77,7 @@ export async function serveConfig(
       if (line !== undefined && !shell.logs('info')) remark(shell, line);
     },
   });
+  shared?.defectsOf(host);
   try {
     await using gateway = gatewayFor(host, loaded);
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
@@ -84,7 +93,7 @@ export async function serveConfig(
     };
     const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     const broker = () => workers?.state ?? null;
-    const common = { host, gateway, loaded, invocation, instance, broker };
+    const common = { host, gateway, loaded, invocation, instance, broker, shared: shared?.store };
     const served = { ...common, inUse, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);

@@ -46,7 +46,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     identity: ownIdentity(),
     report: (line) => remark(shell, line),
     inform: (line) => shell.logs('info') && complain(shell, line),
-    isReady: () => gateway.isAccepting,
+    isReady: () => gateway.isAccepting && (served.shared?.health().ok ?? true),
   });
   using _following = access?.follow((ids) => front.endAccess(ids));
   const { url } = front;

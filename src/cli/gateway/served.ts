@@ -5,6 +5,7 @@ import type { Gateway } from '../../downstream/gateway.ts';
 import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import type { OwnInstance } from '../../instance/instance.ts';
+import type { Store } from '../../store/store.ts';
 import type { Invocation } from '../invocation.ts';
 import type { ConfigInUse } from './config-in-use.ts';
 
@@ -14,6 +15,8 @@ export interface Served {
   readonly loaded: ReadConfig;
   readonly invocation: Invocation;
   readonly instance: OwnInstance | undefined;
+  /** What it shares with other gateways. */
+  readonly shared: Store | undefined;
   readonly inUse: ConfigInUse;
   /** What it keeps outlives the process. */
   readonly ownsDatabase: boolean;

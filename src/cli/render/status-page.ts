@@ -137,7 +137,10 @@ function accessNotes(access: AccessNote | undefined): readonly string[] {
           `The local user has the role ${local} ("local.role"), and sees what it may use; see: holdfast role ${local}`,
         ]),
     ...whole.map((name) => `The role ${name} may use everything, also what is added later.`),
-    ...(tokens > 0 ? [`${countText(tokens, 'token')} with a role; see: holdfast token list`] : []),
+    ...(tokens === null ? ['tokens with roles cannot be read now; see: holdfast token list'] : []),
+    ...(tokens !== null && tokens > 0
+      ? [`${countText(tokens, 'token')} with a role; see: holdfast token list`]
+      : []),
   ];
 }
 

@@ -28,6 +28,16 @@ export type ConditionalPut =
   | { readonly isPut: true; readonly version: Version }
   | { readonly isPut: false; readonly entry: RecordEntry | undefined };
 
+/** What a watcher is told. */
+export type RecordChange =
+  /** The record of this key was put or removed. */
+  | { readonly kind: 'changed'; readonly key: string }
+  /** Changes may have been missed: everything has to be looked at again. */
+  | { readonly kind: 'gap' };
+
+/** Must not throw. */
+export type RecordsHeard = (change: RecordChange) => void;
+
 export interface Records {
   /**
    * Undefined when there is none. A durable record that exists but cannot be read rejects
@@ -72,6 +82,12 @@ export interface Records {
    * reported. For callers that must distinguish an unreadable value from one that was never put.
    */
   isWhole(): Promise<boolean>;
+
+  /**
+   * Tells of changes of keys with this prefix from now on, of this process and of others, after a read shows them;
+   * not of values whose time is over. `gap` may come at any time, also first. Absent where others cannot be followed.
+   */
+  watch?(prefix: string, heard: RecordsHeard): Disposable;
 }
 
 /**
@@ -90,4 +106,6 @@ export interface RecordsOptions {
   readonly version?: number;
   /** Beyond this many a new key is rejected (`full`); forgetful records drop the one put longest ago. */
   readonly maxEntries?: number;
+  /** Forgetful records for all processes that use the same store, where it can be shared; otherwise of this process. */
+  readonly shared?: boolean;
 }

@@ -6,6 +6,7 @@ import type {
   PutOptions,
   RecordEntry,
   Records,
+  RecordsHeard,
   RecordsOptions,
   Version,
 } from '../contract/records.ts';
@@ -27,6 +28,8 @@ export class MemoryRecords implements Records, Sweepable {
   readonly #maxEntries: number;
   /** At most `maxEntries`; the one put longest ago comes first. */
   readonly #kept = new Map<string, Kept>();
+  /** By listener, the prefix; until they dispose of it. */
+  readonly #watching = new Map<RecordsHeard, string>();
   #changes = 0;
   /** Nothing in `#kept` ends before this. */
   #nextEnd = Number.POSITIVE_INFINITY;
@@ -71,6 +74,7 @@ export class MemoryRecords implements Records, Sweepable {
   async remove(key: string): Promise<void> {
     this.#room.assertOpen();
     this.#forget(key);
+    this.#tell(key);
   }
 
   async entries(prefix = ''): Promise<readonly RecordEntry[]> {
@@ -82,6 +86,12 @@ export class MemoryRecords implements Records, Sweepable {
   async isWhole(): Promise<boolean> {
     this.#room.assertOpen();
     return true;
+  }
+
+  watch(prefix: string, heard: RecordsHeard): Disposable {
+    const own: RecordsHeard = (change) => heard(change);
+    this.#watching.set(own, prefix);
+    return { [Symbol.dispose]: () => void this.#watching.delete(own) };
   }
 
   sweep(now: number): void {
@@ -114,12 +124,22 @@ export class MemoryRecords implements Records, Sweepable {
     const version = String(this.#changes);
     this.#forget(key);
     // A value that is too large for a forgetful store by itself is dropped at once.
-    if (held === undefined) return version;
+    if (held === undefined) {
+      this.#tell(key);
+      return version;
+    }
     const expiresAt =
       ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#room.clock.now() + ttlMs;
     this.#nextEnd = Math.min(this.#nextEnd, expiresAt);
     this.#kept.set(key, { text, version, expiresAt, held });
+    this.#tell(key);
     return version;
+  }
+
+  #tell(key: string): void {
+    for (const [heard, prefix] of this.#watching) {
+      if (key.startsWith(prefix)) heard({ kind: 'changed', key });
+    }
   }
 
   #makePlace(key: string): void {

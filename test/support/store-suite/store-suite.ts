@@ -17,6 +17,7 @@ import {
   type StoreCase,
   type StoreSubject,
 } from './subject.ts';
+import { watchCases } from './watches.ts';
 
 const durabilities = ['durable', 'process', 'forgetful'] as const;
 const unforgetful = ['durable', 'process'] as const;
@@ -36,6 +37,7 @@ export function storeCases(subject: StoreSubject): readonly StoreCase[] {
     ...offered('logs', durabilities, offers.logs, logCases, open.log),
     ...offered('queues', unforgetful, offers.queues, queueCases, open.queue),
     ...offered('counters', durabilities, offers.counters, counterCases, open.counter),
+    ...watchCases(subject),
     ...keptCases(subject),
     ...wholeCases(subject),
   ];

@@ -22,6 +22,10 @@ export interface StoreSubject {
   readonly boundsRecords: boolean;
   /** Are forgetful values in memory only, so that no disk can refuse them? */
   readonly forgetsInMemory?: boolean;
+  /** With which durability records tell of their changes. */
+  readonly watches?: readonly Durability[];
+  /** How long a watcher waits for what it is told; a second if absent. */
+  readonly watchMs?: number;
   /** Is what is durable there when the same place is opened again? Only a test double says no. */
   readonly outlivesClosing: boolean;
   /** An empty place for a store: a folder, a database, a bucket. */

@@ -1,6 +1,6 @@
-// The NATS client, loaded when the first link to a NATS server is opened, and what its errors mean to us.
+// The NATS client, loaded when a NATS server is first used, and what its errors mean to us.
 
-import { BrokerError, notAccepted } from '../broker-error.ts';
+import type { Refuse, Refused } from './nats-error.ts';
 
 export type NatsClient = typeof import('@nats-io/transport-node');
 
@@ -13,45 +13,59 @@ export async function loadNatsClient(): Promise<NatsClient> {
 }
 
 /** Why a request was not answered, or a publish refused. */
-export function refusedRequest({ errors }: NatsClient, error: unknown): BrokerError {
+export function refusedRequest<E extends Refused>(
+  { errors }: NatsClient,
+  refuse: Refuse<E>,
+  error: unknown,
+): E {
   if (error instanceof errors.TimeoutError) {
-    return new BrokerError('not_kept', 'the NATS server did not answer in time');
+    return refuse('timeout', 'the NATS server did not answer in time');
   }
   const cause = error instanceof errors.RequestError ? error.cause : error;
   if (cause instanceof errors.PermissionViolationError) {
-    return new BrokerError('not_allowed', `this credential may not use ${cause.subject}`);
+    return refuse('not_allowed', `this credential may not use ${cause.subject}`);
   }
   if (cause instanceof errors.NoRespondersError) {
-    return new BrokerError('absent', `nobody listens at ${cause.subject} now`);
+    return refuse('absent', `nobody listens at ${cause.subject} now`);
   }
-  return new BrokerError('lost', `the link to the NATS server has ended (${wordsOf(error)})`);
+  return refuse('lost', `the link to the NATS server has ended (${wordsOf(error)})`);
 }
 
 /** Why a link has ended by itself. */
-export function endOfLink({ errors }: NatsClient, url: string, error: unknown): BrokerError {
+export function endOfLink<E extends Refused>(
+  { errors }: NatsClient,
+  refuse: Refuse<E>,
+  url: string,
+  error: unknown,
+): E {
   const isOver =
     error instanceof errors.AuthorizationError ||
     error instanceof errors.UserAuthenticationExpiredError;
-  if (isOver) return new BrokerError('unauthorized', `${url} does not accept this credential now`);
-  return new BrokerError('lost', `the link to ${url} has ended`);
+  if (isOver) return refuse('unauthorized', `${url} does not accept this credential now`);
+  return refuse('lost', `the link to ${url} has ended`);
 }
 
 /** Why there is no connection at all. */
-export function refusedConnect({ errors }: NatsClient, url: string, error: unknown): BrokerError {
+export function refusedConnect<E extends Refused>(
+  { errors }: NatsClient,
+  refuse: Refuse<E>,
+  url: string,
+  error: unknown,
+): E {
   if (error instanceof errors.AuthorizationError) {
-    return new BrokerError('unauthorized', notAccepted(url));
+    return refuse('unauthorized', `${url} does not accept this credential`);
   }
   const code = codeOf(error);
   if (
     code !== undefined &&
     /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(code)
   ) {
-    return new BrokerError('unsupported', `the certificate of ${url} is not accepted (${code})`);
+    return refuse('unsupported', `the certificate of ${url} is not accepted (${code})`);
   }
   if (error instanceof errors.InvalidArgumentError) {
-    return new BrokerError('unsupported', `${url} cannot be used: ${error.message}`);
+    return refuse('unsupported', `${url} cannot be used: ${error.message}`);
   }
-  return new BrokerError('lost', `${url} cannot be reached (${code ?? wordsOf(error)})`);
+  return refuse('lost', `${url} cannot be reached (${code ?? wordsOf(error)})`);
 }
 
 function codeOf(error: unknown): string | undefined {

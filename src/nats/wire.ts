@@ -1,56 +1,64 @@
-// A connection to a NATS server as a link uses it: requests that reject with a BrokerError, subscriptions whose
+// A connection to a NATS server as it is used here: requests that reject with a typed error, subscriptions whose
 // errors are contained, and one end, at which everything that waits is rejected with the reason.
 
 import type { Msg, MsgHdrs, NatsConnection, PublishOptions } from '@nats-io/transport-node';
-import { type Caught, contain, ignored } from '../../kernel/contain.ts';
-import type { BrokerError } from '../broker-error.ts';
+import { type Caught, contain, ignored } from '../kernel/contain.ts';
 import { endOfLink, type NatsClient, refusedRequest } from './nats-client.ts';
+import type { Refuse, Refused } from './nats-error.ts';
 
 export interface AskOptions {
   readonly headers?: MsgHdrs;
 }
 
-export interface WireParts {
+export interface WireParts<E extends Refused> {
   readonly client: NatsClient;
   readonly connection: NatsConnection;
   readonly url: string;
   readonly inboxPrefix: string;
   readonly caught: Caught;
+  readonly refuse: Refuse<E>;
+  /** How long an answer may take; 10 seconds if absent. */
+  readonly answerMs?: number;
 }
 
-const answerMs = 10_000;
+const usualAnswerMs = 10_000;
 const nothing = new Uint8Array();
 
-export class Wire {
+export class Wire<E extends Refused> {
   readonly client: NatsClient;
   readonly #connection: NatsConnection;
   readonly #inboxPrefix: string;
   readonly #caught: Caught;
-  readonly ended: Promise<BrokerError>;
-  #end: (why: BrokerError) => void = () => {};
-  #over: BrokerError | undefined;
-  /** How to reject what waits for an answer, until it has come; each waits 10 seconds at most. */
-  readonly #waiting = new Set<(why: BrokerError) => void>();
+  readonly refuse: Refuse<E>;
+  readonly #answerMs: number;
+  readonly ended: Promise<E>;
+  #end: (why: E) => void = () => {};
+  #over: E | undefined;
+  /** How to reject what waits for an answer, until it has come; each waits `answerMs` at most. */
+  readonly #waiting = new Set<(why: E) => void>();
   /** Who hears that a subject may not be used; bound: the parts of one link. */
   readonly #violated: ((subject: string) => void)[] = [];
 
-  constructor({ client, connection, url, inboxPrefix, caught }: WireParts) {
+  constructor(parts: WireParts<E>) {
+    const { client, connection, url, inboxPrefix, caught, refuse } = parts;
     this.client = client;
     this.#connection = connection;
     this.#inboxPrefix = inboxPrefix;
     this.#caught = caught;
+    this.refuse = refuse;
+    this.#answerMs = parts.answerMs ?? usualAnswerMs;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
     this.#watch().catch(caught);
     connection
       .closed()
-      .then((error) => this.finish(endOfLink(client, url, error)))
+      .then((error) => this.finish(endOfLink(client, refuse, url, error)))
       .catch(caught);
   }
 
   /** Why it has ended; undefined while it has not. */
-  get over(): BrokerError | undefined {
+  get over(): E | undefined {
     return this.#over;
   }
 
@@ -62,7 +70,7 @@ export class Wire {
     this.#violated.push(heard);
   }
 
-  /** Rejects with a BrokerError. */
+  /** Rejects with what `refuse` makes. */
   ask(
     subject: string,
     body: Uint8Array | string = nothing,
@@ -70,7 +78,7 @@ export class Wire {
   ): Promise<Msg> {
     const options = headers === undefined ? {} : { headers };
     return this.#untilEnd(() =>
-      this.#connection.request(subject, body, { timeout: answerMs, ...options }),
+      this.#connection.request(subject, body, { timeout: this.#answerMs, ...options }),
     );
   }
 
@@ -103,12 +111,12 @@ export class Wire {
     return this.client.createInbox(this.#inboxPrefix);
   }
 
-  /** When the server has seen everything that was sent before. Rejects with a BrokerError. */
+  /** When the server has seen everything that was sent before. Rejects with what `refuse` makes. */
   flush(): Promise<void> {
     return this.#untilEnd(() => this.#connection.flush());
   }
 
-  finish(why: BrokerError): void {
+  finish(why: E): void {
     if (this.#over !== undefined) return;
     this.#over = why;
     const waiting = [...this.#waiting];
@@ -132,7 +140,8 @@ export class Wire {
     return new Promise((resolve, reject) => {
       if (this.#over !== undefined) return reject(this.#over);
       this.#waiting.add(reject);
-      const failed = (error: unknown) => reject(this.#over ?? refusedRequest(this.client, error));
+      const failed = (error: unknown) =>
+        reject(this.#over ?? refusedRequest(this.client, this.refuse, error));
       work()
         .then(resolve, failed)
         .finally(() => this.#waiting.delete(reject))

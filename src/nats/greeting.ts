@@ -3,7 +3,7 @@
 // A NATS server speaks first; most others answer a line that they do not understand.
 
 import { connect } from 'node:net';
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 
 export type Greeting =
   | { readonly is: 'nats' }

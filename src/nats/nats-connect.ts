@@ -2,20 +2,22 @@
 // opens another. A silent server is noticed by missing answers to pings, within 15 seconds.
 
 import type { Authenticator, NatsConnection } from '@nats-io/transport-node';
-import type { Clock } from '../../kernel/clock.ts';
-import { ignored } from '../../kernel/contain.ts';
-import { BrokerError } from '../broker-error.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { greetingAt } from './greeting.ts';
 import { type NatsClient, refusedConnect } from './nats-client.ts';
-import { partOf } from './subjects.ts';
+import type { Refuse, Refused } from './nats-error.ts';
 
 export interface NatsAddress {
   /** `nats://HOST:PORT`, or `tls://`. */
   readonly url: string;
-  /** The user's name on the server. */
-  readonly mailbox: string;
-  /** The seed of an nkey, or a password. */
-  readonly secret: string;
+  /** The user's name on the server; with the seed of an nkey it is not used. */
+  readonly user: string;
+  /** The seed of an nkey, or a password; undefined: the server asks for none. */
+  readonly secret: string | undefined;
+  /** How the server's operator sees this connection. */
+  readonly name: string;
+  readonly inboxPrefix: string;
   /** Certificates to trust besides those of the system, in PEM. */
   readonly ca?: string | Buffer | undefined;
   readonly clock: Clock;
@@ -27,25 +29,27 @@ const missedPings = 2;
 /** The seed of a user's nkey. */
 const seed = /^SU[A-Z2-7]{56}$/;
 
-/** Rejects with a BrokerError. */
-export async function connectNats(
+/** Rejects with what `refuse` makes. */
+export async function connectNats<E extends Refused>(
   client: NatsClient,
+  refuse: Refuse<E>,
   address: NatsAddress,
   signal: AbortSignal,
 ): Promise<NatsConnection> {
-  const { url, mailbox, ca, clock } = address;
+  const { url, name, inboxPrefix, ca, clock } = address;
+  const notOpened = () => refuse('closed', 'not opened');
   if (signal.aborted) throw notOpened();
-  const parsed = urlIn(url);
+  const parsed = urlIn(url, refuse);
   const greeting = await greetingAt(parsed, clock, signal);
   if (signal.aborted) throw notOpened();
-  if (greeting.is === 'other') throw new BrokerError('not_a_broker', `${url} is no NATS server`);
-  if (greeting.is === 'unreachable') throw refusedConnect(client, url, greeting.error);
-  if (greeting.is === 'silent') throw new BrokerError('lost', `${url} does not greet`);
+  if (greeting.is === 'other') throw refuse('not_nats', `${url} is no NATS server`);
+  if (greeting.is === 'unreachable') throw refusedConnect(client, refuse, url, greeting.error);
+  if (greeting.is === 'silent') throw refuse('lost', `${url} does not greet`);
   const connecting = client.connect({
     servers: parsed.host,
-    authenticator: authenticator(client, address),
-    inboxPrefix: inboxPrefixOf(mailbox),
-    name: `holdfast ${mailbox}`,
+    ...authentication(client, address),
+    inboxPrefix,
+    name,
     reconnect: false,
     ignoreClusterUpdates: true,
     noAsyncTraces: true,
@@ -56,9 +60,13 @@ export async function connectNats(
       ? {}
       : { tls: ca === undefined ? {} : { ca: ca.toString() } }),
   });
+  let isAborted = false;
   let onAbort: () => void = ignored;
   const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(notOpened());
+    onAbort = () => {
+      isAborted = true;
+      reject(notOpened());
+    };
   });
   // The signal may outlive thousands of links.
   signal.addEventListener('abort', onAbort, { once: true });
@@ -67,27 +75,25 @@ export async function connectNats(
   } catch (error) {
     // One that opens later is of no use.
     connecting.then((late) => late.close()).catch(ignored);
-    throw error instanceof BrokerError ? error : refusedConnect(client, url, error);
+    throw isAborted ? notOpened() : refusedConnect(client, refuse, url, error);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
 }
 
-export function inboxPrefixOf(mailbox: string): string {
-  return `_INBOX.${partOf(mailbox)}`;
+function authentication(
+  client: NatsClient,
+  { user, secret }: NatsAddress,
+): { readonly authenticator?: Authenticator } {
+  if (secret === undefined) return {};
+  if (!seed.test(secret)) {
+    return { authenticator: client.usernamePasswordAuthenticator(user, secret) };
+  }
+  return { authenticator: client.nkeyAuthenticator(new TextEncoder().encode(secret)) };
 }
 
-function authenticator(client: NatsClient, { mailbox, secret }: NatsAddress): Authenticator {
-  if (seed.test(secret)) return client.nkeyAuthenticator(new TextEncoder().encode(secret));
-  return client.usernamePasswordAuthenticator(mailbox, secret);
-}
-
-function urlIn(url: string): URL {
+function urlIn<E extends Refused>(url: string, refuse: Refuse<E>): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol === 'nats:' || parsed?.protocol === 'tls:') return parsed;
-  throw new BrokerError('not_a_broker', 'the address of a NATS server is nats://HOST:PORT');
-}
-
-function notOpened(): BrokerError {
-  return new BrokerError('closed', 'not opened');
+  throw refuse('not_nats', 'the address of a NATS server is nats://HOST:PORT');
 }

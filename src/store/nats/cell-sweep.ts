@@ -1,0 +1,80 @@
+// Goes through all values of a stream: for lists, to count what is live, and to remove what has been absent for long
+// enough, with the parts of large values that nothing names.
+
+import { type Cells, cellHeaders, deadStaysMs, isLive } from './cells.ts';
+import type { KeptStream } from './kept-stream.ts';
+import type { StoredMessage } from './stored-message.ts';
+import { namedValueId, valueIdOf } from './value-parts.ts';
+
+const pageSize = 4_096;
+
+/** The newest message of each token that was there during the reading. Rejects with a StoreError. */
+export async function allMessages(
+  stream: KeptStream,
+  isHeadersOnly: boolean,
+  replaced: (older: StoredMessage) => void = () => {},
+): Promise<ReadonlyMap<string, StoredMessage>> {
+  /** Bound: the messages of one stream, which is bounded. */
+  const found = new Map<string, StoredMessage>();
+  for (let from = 1; ; ) {
+    const { messages, isEnd } = await stream.page({ from, limit: pageSize, isHeadersOnly });
+    for (const message of messages) {
+      const older = found.get(message.token);
+      if (older !== undefined) replaced(older);
+      found.set(message.token, message);
+    }
+    const last = messages.at(-1);
+    if (isEnd || last === undefined) return found;
+    from = last.sequence + 1;
+  }
+}
+
+export interface Swept {
+  readonly live: number;
+  /** Absent, and not removed yet. */
+  readonly dead: number;
+}
+
+/** Rejects with a StoreError. */
+export async function sweepCells(cells: Cells): Promise<Swept> {
+  const { stream } = cells;
+  const now = (await stream.open()).session.now();
+  /** Messages that were replaced, by their tokens; bound: as of the stream. */
+  const older = new Map<string, number[]>();
+  const all = await allMessages(stream, true, ({ token, sequence }) => {
+    const known = older.get(token);
+    if (known === undefined) older.set(token, [sequence]);
+    else known.push(sequence);
+  });
+  for (const sequences of older.values()) {
+    for (const sequence of sequences) await stream.erase(sequence);
+  }
+  /** One for each large value, of those that were read. */
+  const named = new Set<string>();
+  let live = 0;
+  let dead = 0;
+  for (const message of all.values()) {
+    const id = namedValueId(message.headers.get(cellHeaders.parts));
+    const isOld = message.storedAt < now - deadStaysMs && !older.has(message.token);
+    if (isLive(message, now)) {
+      live += 1;
+      if (id !== undefined) named.add(id);
+    } else if (isOld) await stream.erase(message.sequence);
+    else dead += 1;
+  }
+  await sweepParts(cells, named, now);
+  return { live, dead };
+}
+
+/** What was stored just now may be named in a moment: a part is older than its record. */
+async function sweepParts(
+  { parts: { stream } }: Cells,
+  named: ReadonlySet<string>,
+  now: number,
+): Promise<void> {
+  if (!(await stream.isThere())) return;
+  for (const { token, storedAt, sequence } of (await allMessages(stream, true)).values()) {
+    const isOrphan = !named.has(valueIdOf(token)) && storedAt < now - deadStaysMs;
+    if (isOrphan) await stream.erase(sequence);
+  }
+}

@@ -10,6 +10,7 @@ import type { HostForGateway } from '../host/gateway-face.ts';
 import { ownIdentity } from '../host/identity.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
+import type { KeyHolders } from '../policy/keyed-records.ts';
 import type { Store } from '../store/store.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import { Interrupted } from './interrupt.ts';
@@ -34,6 +35,7 @@ export interface CommandHostOptions {
     readonly database: string | null;
     /** What several instances use together; it is closed with the host. */
     readonly sharedStore: Store | undefined;
+    readonly replicas: KeyHolders | undefined;
     readonly startedBy: 'serve' | 'connect';
     /** Resolves when clients can come. */
     readonly serving: Promise<unknown>;
@@ -76,6 +78,7 @@ export async function openHost(
     stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
     database: options.gateway?.database ?? null,
     sharedStore: options.gateway?.sharedStore ?? null,
+    replicas: options.gateway?.replicas,
     ...(options.gateway && { serving: options.gateway.serving }),
     claimTrack: trackClaims(ownIdentity().version, () => shell.clock.wallNow()),
     startedBy: options.gateway?.startedBy ?? 'command',

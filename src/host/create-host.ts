@@ -23,7 +23,7 @@ import { systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
 import { EventHub, type HostEvent } from '../observe/events.ts';
 import type { KeyedStore } from '../policy/idempotency.ts';
-import { isStoredKey, KeyedRecords } from '../policy/keyed-records.ts';
+import { isStoredKey, KeyedRecords, type KeyHolders } from '../policy/keyed-records.ts';
 import { isStoredCount, maxAccounts } from '../policy/role-budgets/account-book.ts';
 import type { Records } from '../store/contract/records.ts';
 import { withHealthOf } from '../store/disk-health.ts';
@@ -95,6 +95,8 @@ export interface HostSurroundings {
   readonly database?: string | null;
   /** What is used in its place, with other instances; it is closed with the host. */
   readonly sharedStore?: Store | null;
+  /** The other gateways that use it, and this one. */
+  readonly replicas?: KeyHolders | undefined;
   /** How a process gets a track of the audit log for itself; absent: it has one that no other ever uses. */
   readonly claimTrack?: ClaimTrack;
   /** Resolves when clients can come: what is not needed for that is left until then. */
@@ -155,9 +157,15 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const kept =
     database === null && sharedStore === null
       ? {}
-      : { keyed: durableKeys(store, loaded, report), spent: spentIn(store) };
+      : {
+          keyed: durableKeys(store, loaded, report, around.replicas),
+          spent: spentIn(store),
+          isSpentShared: sharedStore !== null,
+        };
+  const sharedResults = sharedStore === null ? undefined : resultsIn(store, loaded);
   const core = new HostCore({
     ...kept,
+    sharedResults,
     ...audited,
     edges: {
       clock,
@@ -265,6 +273,24 @@ function spentIn(store: Store): Records {
   return store.records('spent', { durability: 'durable', shape: isStoredCount, maxEntries });
 }
 
+/** Public results for other replicas: payloads, and therefore encrypted. */
+function resultsIn(store: Store, { config, file }: LoadedConfig): () => Promise<Records> {
+  const name = 'results';
+  const options = { durability: 'forgetful', shared: true, maxEntries: maxSharedResults } as const;
+  let opened: Promise<Records> | undefined;
+  const open = async () => {
+    const secret = await keyFrom(keyFileOf(config.keyFile, file) ?? 'holdfast.key');
+    return sealedRecords(store.records(name, options), name, secret);
+  };
+  return () => {
+    opened ??= open();
+    return opened;
+  };
+}
+
+/** Of 256 KiB at most each. */
+const maxSharedResults = 2_048;
+
 /**
  * Idempotency keys in the database. Their answers hold payloads: without a place for the key that encrypts
  * them they are kept in memory.
@@ -273,6 +299,7 @@ function durableKeys(
   store: Store,
   { config, file }: LoadedConfig,
   report: (line: string) => void,
+  replicas: KeyHolders | undefined,
 ): KeyedStore {
   const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
   const name = 'key-answers';
@@ -293,7 +320,7 @@ function durableKeys(
     answers ??= open();
     return answers;
   };
-  return new KeyedRecords({ clock: systemClock, keys, answers: opened });
+  return new KeyedRecords({ clock: systemClock, keys, answers: opened, replicas });
 }
 
 /**

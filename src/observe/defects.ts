@@ -30,6 +30,7 @@ export type Handled =
   | 'the kept catalogue'
   | 'a changed config'
   | 'the budget of a role'
+  | 'the store'
   | 'the shared results'
   | 'another replica';
 

@@ -22,11 +22,20 @@ import { StoreError } from '../../store/store-error.ts';
 const noticeMs = 2_000;
 const keyRecord = 'key';
 
+interface ReplicasParts {
+  readonly key: Buffer;
+  readonly keyFile: string;
+  readonly bus: NatsBus;
+  readonly namespace: string;
+  readonly clock: Clock;
+}
+
 export class Replicas implements AsyncDisposable {
   readonly id = randomBytes(8).toString('hex');
   /** 32 bytes, the same at all replicas. */
   readonly key: Buffer;
   readonly tunnels: Tunnels;
+  readonly #keyFile: string;
   readonly #clock: Clock;
   readonly #bus: NatsBus;
   readonly #subjects: string;
@@ -34,8 +43,9 @@ export class Replicas implements AsyncDisposable {
   #host: OpenedHost | undefined;
   #accept: (connection: Duplex) => void = (connection) => void connection.destroy();
 
-  private constructor(key: Buffer, bus: NatsBus, namespace: string, clock: Clock) {
+  private constructor({ key, keyFile, bus, namespace, clock }: ReplicasParts) {
     this.key = key;
+    this.#keyFile = keyFile;
     this.#bus = bus;
     this.#clock = clock;
     this.#subjects = `hfr.${namespace}`;
@@ -50,10 +60,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** Undefined where the store is not shared. Throws a Fault. */
-  static async open(
-    { config, file }: LoadedConfig,
-    clock: Clock,
-  ): Promise<Replicas | undefined> {
+  static async open({ config, file }: LoadedConfig, clock: Clock): Promise<Replicas | undefined> {
     const place = natsPlaceIn(config.store);
     if (place === undefined) return undefined;
     const { keyFile, http } = config;
@@ -64,9 +71,19 @@ export class Replicas implements AsyncDisposable {
         `"store" is on a NATS server and "http.auth" is "none": ${why}; set "http.auth" to "token"`,
       );
     }
-    const key = await keyFrom(keyFileOf(keyFile, file) ?? 'holdfast.key');
+    const keyPlace = keyFileOf(keyFile, file) ?? 'holdfast.key';
+    const key = await keyFrom(keyPlace).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Fault('invalid_request', `${why}; set "keyFile" in the config`, {}, error);
+    });
     const bus: NatsBus = new NatsBus({ place, clock, caught: (error) => replicas.#caught(error) });
-    const replicas: Replicas = new Replicas(key, bus, place.namespace, clock);
+    const replicas: Replicas = new Replicas({
+      key,
+      keyFile: keyPlace,
+      bus,
+      namespace: place.namespace,
+      clock,
+    });
     return replicas;
   }
 
@@ -75,8 +92,8 @@ export class Replicas implements AsyncDisposable {
     return this.tunnels.isAlive(replica);
   }
 
-  /** The host is there: from now on other replicas are told of its breakers, and it of theirs. */
-  async join(host: OpenedHost, keyFile: string): Promise<void> {
+  /** The host is there: from now on other replicas are told of its breakers, and it of theirs. Throws a Fault. */
+  async join(host: OpenedHost): Promise<void> {
     this.#host = host;
     this.#news = new BreakerNews({
       bus: this.#bus,
@@ -89,7 +106,7 @@ export class Replicas implements AsyncDisposable {
         })),
       caught: (error) => this.#caught(error),
     });
-    await this.#assertSameKey(host, keyFile);
+    await this.#assertSameKey(host);
   }
 
   /** An event of a server of this host. */
@@ -115,7 +132,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** A store that cannot be reached says so itself, and is not asked again. */
-  async #assertSameKey(host: OpenedHost, keyFile: string): Promise<void> {
+  async #assertSameKey(host: OpenedHost): Promise<void> {
     const records = host.records('replicas', { durability: 'durable' });
     const mark = createHmac('sha256', this.key).update('holdfast replicas: mark').digest('hex');
     try {
@@ -130,7 +147,7 @@ export class Replicas implements AsyncDisposable {
     }
     throw new Fault(
       'invalid_request',
-      `the key in ${keyFile} is not that of the other replicas on this store: copy theirs to this place ("keyFile" in the config), or give this one a store of its own (another name at the end of its nats:// address)`,
+      `the key in ${this.#keyFile} is not that of the other replicas on this store: copy theirs to this place ("keyFile" in the config), or give this one a store of its own (another name at the end of its nats:// address)`,
     );
   }
 

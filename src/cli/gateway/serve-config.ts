@@ -6,9 +6,11 @@ import { dirname, resolve } from 'node:path';
 import { loadConfig, type ReadConfig } from '../../config/load.ts';
 import type { LoadedConfig } from '../../config/loaded.ts';
 import { Gateway } from '../../downstream/gateway.ts';
+import type { Replica } from '../../downstream/replica.ts';
 import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
@@ -24,6 +26,7 @@ import { letYoungGenerationGrow } from '../young-generation.ts';
 import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
+import type { Replicas } from './replicas.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
 import { openSharedStore } from './shared-store.ts';
@@ -60,6 +63,9 @@ export async function serveConfig(
     instance && isNatsAddress(store)
       ? await openSharedStore(shell, store, instance.place.config)
       : undefined;
+  // One that serves a single client, or commands on this machine alone, is no replica.
+  const isReplica = options.stdio !== true && options.forConnect === undefined;
+  await using replicas = isReplica ? await replicasOf(loaded, shell.clock) : undefined;
   let serves = () => {};
   const serving = new Promise<void>((resolve) => {
     serves = resolve;
@@ -69,17 +75,20 @@ export async function serveConfig(
       stateDir,
       database: instance && store === 'sqlite' ? instance.place.database : null,
       sharedStore: shared?.store,
+      replicas,
       startedBy,
       serving,
     },
     onEvent: (event) => {
+      replicas?.heard(event);
       const line = failures.lineFor(event);
       if (line !== undefined && !shell.logs('info')) remark(shell, line);
     },
   });
   shared?.defectsOf(host);
   try {
-    await using gateway = gatewayFor(host, loaded);
+    await replicas?.join(host);
+    await using gateway = gatewayFor(host, loaded, replicas);
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
@@ -93,8 +102,8 @@ export async function serveConfig(
     };
     const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     const broker = () => workers?.state ?? null;
-    const common = { host, gateway, loaded, invocation, instance, broker, shared: shared?.store };
-    const served = { ...common, inUse, ownsDatabase, onServing };
+    const common = { host, gateway, loaded, invocation, instance, broker, replicas };
+    const served = { ...common, shared: shared?.store, inUse, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);
       const { forConnect, listen } = options;
@@ -126,12 +135,24 @@ async function workersOf(
   return await serveBroker(shell, served, { url, as, ca, tokenFile: broker?.tokenFile });
 }
 
-function gatewayFor(host: OpenedHost, { config }: LoadedConfig): Gateway {
+/** Loaded only where there may be some. Throws a Fault. */
+async function replicasOf(loaded: LoadedConfig, clock: Clock): Promise<Replicas | undefined> {
+  if (!isNatsAddress(loaded.config.store)) return undefined;
+  const { Replicas } = await import('./replicas.ts');
+  return await Replicas.open(loaded, clock);
+}
+
+function gatewayFor(
+  host: OpenedHost,
+  { config }: LoadedConfig,
+  replica: Replica | undefined,
+): Gateway {
   const { naming, surface, hostTools, listWaitMs } = config;
   return new Gateway({
     host,
     clock: host.clock,
     identity: ownIdentity(),
     settings: { naming, surface, hostTools, listWaitMs },
+    replica,
   });
 }

@@ -39,6 +39,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     outgoing,
     sessions,
     principals: opened?.principals,
+    peers: served.replicas?.tunnels,
     front: gateway,
     config: http,
     clock,
@@ -48,6 +49,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     inform: (line) => shell.logs('info') && complain(shell, line),
     isReady: () => gateway.isAccepting && (served.shared?.health().ok ?? true),
   });
+  served.replicas?.serve((connection) => front.accept(connection));
   using _following = access?.follow((ids) => front.endAccess(ids));
   const { url } = front;
   const { env } = shell;
@@ -75,9 +77,10 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   }
   served.onServing();
   await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
+  const left = served.replicas?.leave();
   const drained = drainAll(served, control);
   front.drain();
-  await drained;
+  await Promise.all([drained, left]);
   await Promise.all([front.close(), control?.clients.close()]);
   // The lock is released after the host has closed the database.
   await instance?.stopListening();

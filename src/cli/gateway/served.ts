@@ -8,6 +8,7 @@ import type { OwnInstance } from '../../instance/instance.ts';
 import type { Store } from '../../store/store.ts';
 import type { Invocation } from '../invocation.ts';
 import type { ConfigInUse } from './config-in-use.ts';
+import type { Replicas } from './replicas.ts';
 
 export interface Served {
   readonly host: OpenedHost;
@@ -18,6 +19,8 @@ export interface Served {
   /** What it shares with other gateways. */
   readonly shared: Store | undefined;
   readonly inUse: ConfigInUse;
+  /** Where other gateways may use the same store. */
+  readonly replicas: Replicas | undefined;
   /** What it keeps outlives the process. */
   readonly ownsDatabase: boolean;
   /** Its link to a broker, as it is now; null: there is none. */

@@ -23,8 +23,9 @@ export interface SharedResult {
 
 /** A larger one is fetched by each. */
 const maxBytes = 262_144;
-/** Nobody waits longer for the store than a fast server takes. */
-const storeMs = 250;
+/** Nobody waits longer for the store; while it does not answer, it is left alone. */
+const storeMs = 1_000;
+const aloneMs = 10_000;
 /** A replica that fetches for longer is not waited for. */
 const flightMs = 10_000;
 const lookMs = 25;
@@ -40,6 +41,7 @@ export class SharedResults {
   readonly #parts: SharedResultsParts;
   /** Shelves whose latest result was public; at most `maxPublic`. */
   readonly #public = new Set<string>();
+  #aloneUntil = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SharedResultsParts) {
     this.#parts = parts;
@@ -119,16 +121,22 @@ export class SharedResults {
   /** Undefined if it failed or took too long. */
   async #inTime<T>(work: (records: Records) => Promise<T>): Promise<T | undefined> {
     const { clock, records, caught } = this.#parts;
+    if (clock.now() < this.#aloneUntil) return undefined;
     let result: T | undefined;
+    let isDone = false;
     const working = records()
       .then(work)
       .then((value) => {
         result = value;
       })
+      .finally(() => {
+        isDone = true;
+      })
       .catch((error: unknown) => {
         if (!(error instanceof Fault)) caught(error);
       });
     await within(clock, storeMs, working);
+    if (!isDone) this.#aloneUntil = clock.now() + aloneMs;
     return result;
   }
 }

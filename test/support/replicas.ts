@@ -1,9 +1,9 @@
 // Several replicas of the built gateway on one real nats-server, each with a home of its own, one key and the same
 // config; and a proxy in front of them that takes turns and watches /readyz, as a load balancer does.
 
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { GatewayHome, type HomeConfig, type Served } from './gateway-home.ts';
 import type { NatsServer } from './nats-server.ts';
@@ -43,11 +43,27 @@ export class Replicas implements AsyncDisposable {
   /** A token with this role, good at every replica. */
   async token(role: string): Promise<string> {
     const [first] = this.all;
-    const { stdout, stderr } = (await first?.home.run(['token', 'add', '--role', role, '--json'])) ?? {
+    const { stdout, stderr } = (await first?.home.run([
+      'token',
+      'add',
+      '--role',
+      role,
+      '--json',
+    ])) ?? {
       stdout: '',
       stderr: 'there is none',
     };
     if (stdout === '') throw new Error(stderr);
+    // HACK
+    const { cpSync, readdirSync } = await import('node:fs');
+    const dirOf = (home: GatewayHome) => {
+      const base = `${home.state}/by-config/`;
+      return `${base}${readdirSync(base)[0]}/store`;
+    };
+    for (const other of this.all.slice(1)) {
+      cpSync(dirOf(this.all[0]!.home), dirOf(other.home), { recursive: true });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     return (JSON.parse(stdout) as { readonly token: string }).token;
   }
 

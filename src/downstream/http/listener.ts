@@ -211,7 +211,8 @@ class HttpListener implements HttpFront {
     this.#isDraining = true;
     this.#mcp.endStreams();
     this.#sessions.endStreams();
-    this.#server.closeIdleConnections();
+    // Where others go on, a balancer may be about to use one: it is answered, and closed with the answer.
+    if (this.#edge.peers === undefined) this.#server.closeIdleConnections();
   }
 
   endAccess(ids: ReadonlySet<string>): void {

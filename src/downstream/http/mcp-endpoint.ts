@@ -15,6 +15,7 @@ import type { Edge } from './http-context.ts';
 import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { ModernReply } from './modern-reply.ts';
 import { unlessRefused } from './refused-json.ts';
+import { refuseMoved } from './replicas/forward.ts';
 import type { PassingOn } from './replicas/passing-on.ts';
 import type { RequestContext } from './route-table.ts';
 
@@ -76,6 +77,7 @@ export class McpEndpoint {
         this.#passing.toHolder(holder, context, message, true),
       );
     }
+    if (holder === undefined && this.#passing.isMisplaced(context)) return refuseMoved(res);
     if (this.#passing.handsOver(context)) {
       return this.#passOn(message, context, () => this.#passing.toAnother(context, message, true));
     }

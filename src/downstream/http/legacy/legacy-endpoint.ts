@@ -17,6 +17,7 @@ import { accept, refuseHttp, refuseRpc } from '../answers.ts';
 import { isModernVersion } from '../headers/era-of.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
+import { refuseMoved } from '../replicas/forward.ts';
 import type { PassingOn } from '../replicas/passing-on.ts';
 import { Elsewhere } from '../replicas/peers.ts';
 import type { RequestContext } from '../route-table.ts';
@@ -43,6 +44,7 @@ export class LegacyEndpoint {
     const { req, res, principal } = context;
     const id = req.headers['mcp-session-id'];
     if (message.kind === 'request' && message.method === 'initialize' && id === undefined) {
+      if (this.#passing.isMisplaced(context)) return refuseMoved(res);
       const open = () => this.#open(message, res, principal);
       if (!this.#passing.handsOver(context)) return open();
       return this.#handOver(context, message, open);
@@ -213,6 +215,7 @@ export class LegacyEndpoint {
       if (!isKnown) return refuseRpc(res, 400, unknownVersion(String(version)), requestId);
       // What was begun here is answered and cancelled here; new work is not.
       const isNew = req.method === 'GET' || message?.kind === 'request';
+      if (isNew && this.#passing.isMisplaced(context)) return refuseMoved(res);
       if (!isNew || !this.#passing.handsOver(context)) return go(session);
       this.#handOver(context, message, () => go(session));
     };

@@ -88,10 +88,20 @@ export class PassingOn {
     message: Message | undefined,
     isModern: boolean,
   ): Promise<boolean> {
-    const connection = await this.#edge.peers?.connectAny();
-    if (connection === undefined) return false;
-    const end = await forward(connection, { context, message, isModern, edge: this.#edge });
-    return end === 'answered';
+    const edge = this.#edge;
+    // Another one may begin to shut down in the same moment.
+    for (let moves = 0; moves < maxMoves; moves += 1) {
+      const connection = await edge.peers?.connectAny();
+      if (connection === undefined) return false;
+      const end = await forward(connection, { context, message, isModern, edge });
+      if (end === 'answered') return true;
+    }
+    return false;
+  }
+
+  /** New work that another replica has passed on just before this one began to shut down: it has to look again. */
+  isMisplaced(context: RequestContext): boolean {
+    return this.#isEnding && this.#isPassedOn(context);
   }
 
   /** Whether a request from a client, not from another replica, is better served by another one. */

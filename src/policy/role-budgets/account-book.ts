@@ -14,6 +14,7 @@ import { Account, type Recorded } from './account.ts';
 import { type MarkedRules, nothingSpent } from './budget-rules.ts';
 import { CountWriter, storeMs } from './count-writer.ts';
 import { SharedCount } from './shared-count.ts';
+import { SharedMinute } from './shared-minute.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -147,7 +148,9 @@ export class AccountBook {
     if (former !== undefined) this.#replace(key, former);
     const spent = this.#storedOf(key, budget.mark);
     const record = this.#isLoaded ? this.#recordOf(key, budget) : undefined;
-    const account = new Account({ clock: this.#parts.clock, role, budget, spent, record });
+    const sharedMinute = this.#sharedMinuteOf(key, budget);
+    const { clock } = this.#parts;
+    const account = new Account({ clock, role, budget, spent, record, sharedMinute });
     if (this.#accounts.size >= this.#max) this.#closeOldest();
     this.#accounts.delete(key);
     this.#accounts.set(key, account);
@@ -168,6 +171,12 @@ export class AccountBook {
       await this.#record(key, { mark, ...spent });
       return undefined;
     };
+  }
+
+  #sharedMinuteOf(key: string, { rules, mark }: MarkedRules): SharedMinute | undefined {
+    const { records, clock, caught, isShared } = this.#parts;
+    if (!isShared || records === undefined || rules.perMinute === null) return undefined;
+    return new SharedMinute({ records, clock, caught, key, mark, limit: rules.perMinute });
   }
 
   #sharedRecord(key: string, budget: MarkedRules) {

@@ -11,6 +11,7 @@ import { exceeded, exceededForNow } from '../budget.ts';
 import { type CallsOfSecond, MinuteWindow } from '../minute-window.ts';
 import { type BudgetRules, type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
 import type { SpentLimit } from './budget-status.ts';
+import type { SharedMinute } from './shared-minute.ts';
 
 /** What is recorded. */
 export interface Recorded extends Spent {
@@ -33,6 +34,8 @@ export interface AccountParts {
   readonly spent?: Recorded;
   /** Records what may be spent until the next time; absent: nothing is kept. It never rejects. */
   readonly record?: ((reserved: Recorded) => Promise<Together | undefined>) | undefined;
+  /** The minute that other replicas count in, too. */
+  readonly sharedMinute?: SharedMinute | undefined;
 }
 
 const nothingRecorded: Recorded = nothingSpent;
@@ -55,6 +58,7 @@ export class Account {
   readonly #block: Spent;
   readonly #maxPerMinute: number;
   readonly #minute: MinuteWindow;
+  readonly #sharedMinute: SharedMinute | undefined;
   #calls: number;
   #bytes: number;
   #reserved: Spent;
@@ -62,8 +66,10 @@ export class Account {
   #isClosed = false;
   #successor: (() => Account) | undefined;
 
-  constructor({ clock, role, budget, spent = nothingRecorded, record }: AccountParts) {
+  constructor(parts: AccountParts) {
+    const { clock, role, budget, spent = nothingRecorded, record } = parts;
     const { rules, mark } = budget;
+    this.#sharedMinute = parts.sharedMinute;
     this.mark = mark;
     this.rules = rules;
     this.#clock = clock;
@@ -133,13 +139,15 @@ export class Account {
     if (this.#bytes >= this.#max.bytes) throw this.#exceeded('bytes');
     const waitMs = this.#minute.waitMs();
     if (waitMs > 0) throw exceededForNow(this.#maxPerMinute, waitMs);
-    return this.#calls < this.#reserved.calls ? undefined : this.#reserve();
+    if (this.#calls >= this.#reserved.calls) return this.#reserve();
+    return this.#sharedMinute?.room();
   }
 
   /** A call is made. */
   count(): void {
     this.#calls += 1;
     this.#minute.count();
+    this.#sharedMinute?.count();
     this.#reserveAhead();
   }
 

@@ -27,7 +27,7 @@ function shared() {
   const caught = (error: unknown) => void errors.push(error);
   const book = (own: Records = records) =>
     new AccountBook({ clock, records: own, isShared: true, caught });
-  return { book, records, errors };
+  return { book, records, errors, clock };
 }
 
 /** Whether it was made; a wait is waited for. */
@@ -93,6 +93,25 @@ describe('a budget that replicas share', () => {
     let made = 0;
     while (await call(other, budget)) made += 1;
     expect(made).toBe(500 - blockOf('calls', 500));
+  });
+
+  it('has one minute for all, and the next one #shared-budgets', async () => {
+    const { book, clock } = shared();
+    const budget = budgetOf({ perMinute: 50 });
+    const books = [book(), book(), book()];
+    const madeInOrder = async () => {
+      let made = 0;
+      for (let count = 0; count < 120; count += 1) {
+        if (await call(books[count % 3] as AccountBook, budget)) made += 1;
+      }
+      return made;
+    };
+    // What is left of a block of two cannot be used by the others.
+    const first = await madeInOrder();
+    expect(first).toBeLessThanOrEqual(50);
+    expect(first).toBeGreaterThanOrEqual(46);
+    clock.advance(60_000);
+    expect(await madeInOrder()).toBeGreaterThanOrEqual(46);
   });
 
   it('counts bytes together, too #shared-budgets', async () => {

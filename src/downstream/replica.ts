@@ -18,7 +18,7 @@ export interface Replica {
 
 /** A key for one use, made of the shared one. */
 export function keyFor({ key }: Replica, use: 'states' | 'cursors'): Buffer {
-  return createHmac('sha256', key).update(`holdfast replicas: ${use}`).digest();
+  return createHmac('sha256', key).update(`replicas of holdfast: ${use}`).digest();
 }
 
 /** The replica that has what a modern request continues; undefined: every replica can serve it. */

@@ -45,6 +45,12 @@ export function endOfLink<E extends Refused>(
   return refuse('lost', `the link to ${url} has ended`);
 }
 
+/**
+ * An error of the protocol of NATS has no number: this word is its code. The client has one class for it and for a
+ * credential that is refused.
+ */
+const authenticationTimeout = 'authentication timeout';
+
 /** Why there is no connection at all. */
 export function refusedConnect<E extends Refused>(
   { errors }: NatsClient,
@@ -53,6 +59,10 @@ export function refusedConnect<E extends Refused>(
   error: unknown,
 ): E {
   if (error instanceof errors.AuthorizationError) {
+    // Our credential has not arrived there in time: nothing is known about it.
+    if (error.message.toLowerCase().includes(authenticationTimeout)) {
+      return refuse('lost', `${url} has not heard from us in time`);
+    }
     return refuse('unauthorized', `${url} does not accept this credential`);
   }
   const code = codeOf(error);

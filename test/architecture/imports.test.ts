@@ -43,15 +43,19 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'host-tools': ['kernel', 'wire', 'observe', 'catalog', 'host'],
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
   fleet: [...former, 'broker', 'host', 'downstream'],
-  instance: [...former, 'host', 'downstream'],
-  cli: [...former, 'broker', 'fleet', 'host', 'host-tools', 'downstream', 'instance', 'index.ts'],
+  replicas: ['kernel', 'nats', 'store'],
+  instance: [...former, 'broker', 'fleet', 'host', 'downstream'],
+  cli: [
+    ...former,
+    ...['broker', 'fleet', 'replicas', 'host', 'host-tools', 'downstream', 'instance', 'index.ts'],
+  ],
 };
 
 /** Packages that one place alone may touch. */
 const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }[] = [
   { name: /^undici(\/|$)/, home: /^upstream\/http\/http-client\.ts$/ },
   { name: /^@modelcontextprotocol\//, home: null },
-  { name: /^@nats-io\//, home: /^(nats|store\/nats|broker\/nats)\// },
+  { name: /^@nats-io\//, home: /^(nats|store\/nats|broker\/nats|replicas)\// },
   { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
   { name: /^ws$/, home: /^broker\/socket\// },
   { name: /^(node:)?https?$/, home: /^(downstream\/http|broker\/socket)\// },

@@ -134,7 +134,7 @@ export class Replicas implements AsyncDisposable {
   /** A store that cannot be reached says so itself, and is not asked again. */
   async #assertSameKey(host: OpenedHost): Promise<void> {
     const records = host.records('replicas', { durability: 'durable' });
-    const mark = createHmac('sha256', this.key).update('holdfast replicas: mark').digest('hex');
+    const mark = createHmac('sha256', this.key).update('replicas of holdfast: mark').digest('hex');
     try {
       const put = await records.putIfAbsent(keyRecord, { mark });
       const { mark: known } = (put.isPut ? { mark } : (put.entry?.value ?? {})) as {

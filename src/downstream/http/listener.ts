@@ -127,7 +127,7 @@ class HttpListener implements HttpFront {
   readonly #mcp: McpEndpoint;
   readonly #sessions: Sessions;
   readonly #old: OldTransport;
-  /** Connections that other replicas have opened. */
+  /** Connections that other replicas have opened; each as long as it is used. */
   readonly #fromPeers = new WeakSet<object>();
   /** Connections beyond the limit, each until it has been answered. */
   readonly #beyond = new Set<Socket>();

@@ -49,7 +49,7 @@ export class Tunnels implements Disposable {
   readonly #parts: TunnelsParts;
   /** Until they end; at most `maxTunnels`. */
   readonly #open = new Map<string, Open>();
-  /** Those with open tunnels. */
+  /** Those with open tunnels, each until its last one ends. */
   readonly #peers = new Map<string, Peer>();
   readonly #subscriptions: Disposable[] = [];
   #forAny: Disposable | undefined;

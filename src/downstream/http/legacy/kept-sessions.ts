@@ -52,7 +52,7 @@ const maxConflicts = 8;
 
 export class KeptSessions {
   readonly #parts: KeptSessionsParts;
-  /** Of what this replica has stored last. */
+  /** Of what this replica has stored last; each as long as its session is kept. */
   readonly #versions = new WeakMap<ClientSetup, Version>();
   /** Something was stored, or could not be for so long. */
   #isOpen = false;

@@ -43,7 +43,7 @@ export class TcpRelay implements AsyncDisposable {
     }
   }
 
-  /** After so many bytes more nothing of the server is read, until `readAgain`; resolves then. */
+  /** After so many bytes more on the present connections nothing of the server is read, until `readAgain`; resolves then. */
   async stopReadingAfter(bytes: number): Promise<void> {
     let left = bytes;
     await new Promise<void>((resolve) => {

@@ -133,6 +133,25 @@ describe('a letter that is kept', () => {
   });
 });
 
+describe('a reader that does not read', () => {
+  it('holds a limited number of letters, and they end by their own time when its link has ended #no-growth', async () => {
+    const { hub, join, clock } = await hubWith({ windowLetters: 4 });
+    const { member } = join(boss);
+    const stuck = join(ann, 'window', ['note']);
+    const well = join(bob, 'window', ['note']);
+    for (let sent = 0; sent < 10; sent += 1) {
+      await member.deliver(letter('ann.mcp', { seat: 'window', ttlMs: 60_000 }));
+    }
+    await member.deliver(letter('bob.mcp', { id: 'for bob' }));
+    expect([stuck.peer.handed.length, well.peer.ids]).toEqual([4, ['for bob']]);
+    well.member.acknowledge(well.peer.handed[0]?.number ?? 0);
+    stuck.member.left();
+    clock.advance(65_000);
+    await settled();
+    expect(hub.figures).toMatchObject({ letters: 0, bytes: 0, expired: 10 });
+  });
+});
+
 describe('the limits of a hub', () => {
   it('are so many links of one mailbox, and one that is replaced is none more #no-growth', async () => {
     const { join } = await hubWith({ maxSeats: 2 });

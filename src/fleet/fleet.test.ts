@@ -93,6 +93,21 @@ describe('a large answer', () => {
   });
 });
 
+describe('a large answer of which the beginning has come', () => {
+  it('is pulled to its end by the next link #fleet', async () => {
+    await using fleet = await startFleet();
+    const large = randomBytes(6 * 1024 * 1024).toString('base64');
+    fleet.gateway.answer = () => large;
+    const asked = fleet.ask(request('large'));
+    await until(() => fleet.gateway.runs.length === 1, 'it is answered');
+    await fleet.broker.stop();
+    await fleet.broker.start();
+    await fleet.newOrchestratorLink();
+    expect((await asked.answer) === large).toBe(true);
+    expect(fleet.gateway.runs).toHaveLength(1);
+  });
+});
+
 describe('a call survives', () => {
   it('the end of the broker while it runs: it ran once #broker-once', async () => {
     await using fleet = await startFleet();

@@ -7,8 +7,8 @@ import { isRecord } from '../kernel/json-values.ts';
 
 /** Larger responses are pulled; also the length of a part. */
 export const partBytes = 256 * 1024;
-/** Parts that a worker asks for ahead. */
-export const partsAhead = 4;
+/** Parts of one answer that a worker asks for ahead. */
+export const partsAhead = 8;
 
 export interface Parcel {
   readonly bytes: number;

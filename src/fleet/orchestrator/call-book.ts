@@ -1,6 +1,7 @@
 // The calls that workers have made, by worker and call id: those that run, and those that were answered, for as
 // long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
-// running; answers are kept for some minutes, within a limit of bytes, and the oldest are forgotten first.
+// running; answers are kept for some minutes, within a limit of bytes. Beyond it the worker that has most of them
+// loses its oldest, so that one that does not fetch its answers takes no room of the others.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -33,6 +34,8 @@ export class CallBook {
   readonly #calls = new Map<string, BrokeredCall>();
   /** Oldest first, by key; at most `answered`. */
   readonly #answered = new Map<string, Answered>();
+  /** Bytes of answers, by worker; only those that have any. */
+  readonly #bytesOf = new Map<string, number>();
   /** How many run, by worker and way; only those that have any. */
   readonly #running = new Map<string, number>();
   #bytes = 0;
@@ -72,8 +75,9 @@ export class CallBook {
     this.#ended(call);
     const until = this.#clock.now() + this.#limits.answeredMs;
     this.#answered.set(call.key, { call, until });
-    this.#bytes += call.response?.length ?? 0;
+    this.#weigh(call, 1);
     this.#forgetOld();
+    this.#makeRoom();
   }
 
   withdrawn(call: BrokeredCall): void {
@@ -89,16 +93,35 @@ export class CallBook {
   }
 
   #forgetOld(): void {
-    const { answered, answeredBytes } = this.#limits;
     const now = this.#clock.now();
     for (const [key, { call, until }] of this.#answered) {
-      const isRoom = this.#answered.size <= answered && this.#bytes <= answeredBytes;
-      // The last one is kept, however large.
-      if (now < until && (isRoom || this.#answered.size === 1)) return;
-      this.#answered.delete(key);
-      this.#calls.delete(key);
-      this.#bytes -= call.response?.length ?? 0;
+      if (now < until && this.#answered.size <= this.#limits.answered) return;
+      this.#forget(key, call);
     }
+  }
+
+  /** The last one is kept, however large. */
+  #makeRoom(): void {
+    while (this.#bytes > this.#limits.answeredBytes && this.#answered.size > 1) {
+      const [worker] = [...this.#bytesOf].reduce((one, other) => (other[1] > one[1] ? other : one));
+      const oldest = [...this.#answered].find(([, { call }]) => call.worker === worker);
+      if (oldest === undefined) return;
+      this.#forget(oldest[0], oldest[1].call);
+    }
+  }
+
+  #forget(key: string, call: BrokeredCall): void {
+    this.#answered.delete(key);
+    this.#calls.delete(key);
+    this.#weigh(call, -1);
+  }
+
+  #weigh({ worker, response }: BrokeredCall, sign: 1 | -1): void {
+    const bytes = sign * (response?.length ?? 0);
+    this.#bytes += bytes;
+    const left = (this.#bytesOf.get(worker) ?? 0) + bytes;
+    if (left > 0) this.#bytesOf.set(worker, left);
+    else this.#bytesOf.delete(worker);
   }
 }
 

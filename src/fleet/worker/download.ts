@@ -11,6 +11,7 @@ export class Download {
   readonly #missing: Set<number>;
   /** Offsets that were asked for; at most `partsAhead`. */
   readonly #asked = new Set<number>();
+  #hasComeOn = true;
 
   constructor(parcel: Parcel) {
     this.#parcel = parcel;
@@ -23,11 +24,23 @@ export class Download {
     return this.#parcel.bytes === bytes && this.#parcel.sha256 === sha256;
   }
 
-  /** The parts to ask for now. */
-  next(): readonly number[] {
+  /** How many parts were asked for and have not come. */
+  get asked(): number {
+    return this.#asked.size;
+  }
+
+  /** Whether no part has come since this was last looked at. */
+  lookIfStale(): boolean {
+    const isStale = !this.#hasComeOn;
+    this.#hasComeOn = false;
+    return isStale;
+  }
+
+  /** The parts to ask for now, at most so many. */
+  next(most: number): readonly number[] {
     const offsets: number[] = [];
     for (const offset of this.#missing) {
-      if (this.#asked.size >= partsAhead) break;
+      if (this.#asked.size >= partsAhead || offsets.length >= most) break;
       if (this.#asked.has(offset)) continue;
       this.#asked.add(offset);
       offsets.push(offset);
@@ -35,7 +48,7 @@ export class Download {
     return offsets;
   }
 
-  /** What was asked for on a link that has ended is asked for again. */
+  /** What was asked for in vain is asked for again. */
   askAgain(): void {
     this.#asked.clear();
   }
@@ -47,6 +60,7 @@ export class Download {
     bytes.copy(this.#whole, offset);
     this.#missing.delete(offset);
     this.#asked.delete(offset);
+    this.#hasComeOn = true;
     return true;
   }
 

@@ -39,6 +39,9 @@ interface Sent {
   readonly body?: string;
 }
 
+const maxOpenings = 300;
+const openingMs = 100;
+
 export class HttpClient implements Client {
   readonly #url: string;
   readonly #era: Era;
@@ -80,8 +83,14 @@ export class HttpClient implements Client {
     }
     const params = { ...helloParams, capabilities: this.#capabilities };
     const body = requestFrame('legacy', 0, 'initialize', params);
-    const response = await this.#ask({ headers: this.#headers('initialize'), body });
-    this.#session = String(response.headers['mcp-session-id']);
+    let session: string | string[] | undefined;
+    // Its role may be away at the moment: then there is nothing at its address.
+    for (let tries = 0; session === undefined && tries < maxOpenings; tries += 1) {
+      if (tries > 0) await within(openingMs, new Promise(() => {}));
+      const response = await this.#ask({ headers: this.#headers('initialize'), body });
+      session = response.headers['mcp-session-id'];
+    }
+    this.#session = String(session);
     await this.#tell('notifications/initialized');
     this.#listen();
   }

@@ -27,7 +27,7 @@ const asked: readonly (readonly [string, Asked])[] = [
 describe.each(['command', 'nats'] as const)('a worker on the broker %s', (name) => {
   it.each(asked)('that stops reading %s slows only itself #no-growth #fleet', async (_, load) => {
     const crowd = await startCrowdBroker(name, 2);
-    await using fleet = await Fleet.on(crowd.broker, {
+    await using fleet = await Fleet.start(crowd.broker, {
       mcpServers: { own: { ...faultyStdio(), limits: { frameBytes: 33_554_432 } } },
       roles: { reader: { allow: ['own/*'] } },
     });

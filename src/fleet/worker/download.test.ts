@@ -21,7 +21,7 @@ function lived(seed: number): string | undefined {
   const came = new Set<number>();
   for (let step = 0; step < 10_000; step += 1) {
     if (download.result !== undefined) break;
-    for (const offset of download.next()) {
+    for (const offset of download.next(partsAhead)) {
       if (came.has(offset)) return `asked for the part ${offset} again`;
       onTheWay.push(offset);
     }

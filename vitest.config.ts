@@ -12,6 +12,7 @@ const longest = [
   'test/interop/interop',
   'test/integration/matrix/interactive',
   'test/integration/matrix/sdk-',
+  'test/fleet/fleet-',
   'test/controls/controls',
   'test/proof/options',
   'test/simulation/simulation',

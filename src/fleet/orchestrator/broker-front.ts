@@ -122,7 +122,8 @@ export class BrokerFront {
     if (message instanceof WireError) {
       return this.#refuse(call, 'null', { code: rpcCodes.parseError, message: message.message });
     }
-    if (principal === undefined || message.kind !== 'request') return call.withdrawn();
+    if (message.kind !== 'request') return call.withdrawn();
+    if (principal === undefined) return this.#refuse(call, idText(message), nobody);
     const refusal = refusalOf(message, hasRoom);
     if (refusal !== undefined) return this.#refuse(call, idText(message), refusal);
     const { mailbox, seat } = mail.from;
@@ -160,6 +161,11 @@ function messageIn(body: Buffer): Message | WireError {
     throw error;
   }
 }
+
+const nobody: ErrorToSend = {
+  code: rpcCodes.refusedByHttp,
+  message: 'Unauthorized: the credential of this worker names no role; make one with a role',
+};
 
 /** More than its share: the rest is for other workers. */
 const busy: ErrorToSend = {

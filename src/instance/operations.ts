@@ -4,12 +4,12 @@
 
 import type { ServerConfig } from '../config/schema.ts';
 import type { RefusedCounts } from '../downstream/http/access/refused-requests.ts';
-import type { BrokerState } from '../fleet/orchestrator/broker-state.ts';
 import type { AppliedConfig } from '../host/apply.ts';
 import type { Progress } from '../host/call-result.ts';
 import type { Discovered, KeptMark, Searched, ToolDefinition } from '../host/discovery.ts';
 import type { HostStatus } from '../host/status.ts';
 import type { Fault } from '../kernel/fault.ts';
+import type { BrokerState } from '../observe/broker-state.ts';
 import type { OutputPage } from '../observe/server-output.ts';
 import type { DifferingWindow } from './control-server.ts';
 

@@ -1,9 +1,9 @@
 // Checks of the running instance: do the windows that use it have the variables that its servers get, does it
 // use the config file as it is now, and can it write down the calls that it should?
 
-import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import type { AuditStatus } from '../../host/status.ts';
 import type { InstanceStatus } from '../../instance/operations.ts';
+import type { BrokerState } from '../../observe/broker-state.ts';
 import { gapsRemedy, gapsText, unwrittenText } from '../render/audit-lines.ts';
 import { brokerRemedy, brokerText, isTrouble } from '../render/broker-line.ts';
 import { differenceText } from '../render/status-page.ts';

@@ -2,9 +2,9 @@
 
 import type { ReadConfig } from '../../config/load.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
-import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import type { OwnInstance } from '../../instance/instance.ts';
+import type { BrokerState } from '../../observe/broker-state.ts';
 import type { Store } from '../../store/store.ts';
 import type { Invocation } from '../invocation.ts';
 import type { ConfigInUse } from './config-in-use.ts';

@@ -1,7 +1,7 @@
 // The link of an instance to its broker in plain words, for `status` and `doctor`.
 
-import type { BrokerState } from '../../fleet/orchestrator/broker-state.ts';
 import { printableLine } from '../../kernel/printable.ts';
+import type { BrokerState } from '../../observe/broker-state.ts';
 import { agoText, countText, durationText } from './quantity.ts';
 
 /** `now` is wall time. */

@@ -6,8 +6,8 @@ import { BrokerError } from '../../broker/broker-error.ts';
 import type { Link, OpenLink } from '../../broker/contract.ts';
 import type { Clock, Random } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
+import type { BrokerState } from '../../observe/broker-state.ts';
 import type { BrokerFront } from './broker-front.ts';
-import type { BrokerState } from './broker-state.ts';
 import {
   beginSupervision,
   type Supervision,

@@ -83,6 +83,10 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     this.opened(await unlessAborted(signal, this.negotiated(beginning)));
   }
 
+  hold(isHeld: boolean): void {
+    this.#channel.hold(isHeld);
+  }
+
   protected override get canSend(): boolean {
     return !this.#isClosed && !this.isLost;
   }

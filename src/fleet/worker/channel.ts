@@ -90,6 +90,11 @@ export class Channel implements AsyncDisposable {
     if (call?.mayHaveArrived) this.#tell(mailKinds.cancel, call, Buffer.alloc(0));
   }
 
+  /** Held: large answers wait at the orchestrator. */
+  hold(isHeld: boolean): void {
+    this.#downloads.hold(isHeld);
+  }
+
   async close(): Promise<void> {
     this.#watch[Symbol.dispose]();
     await this.#keeper.close();

@@ -45,6 +45,18 @@ describe('answers that are pulled', () => {
     expect(came.map((one, at) => one.equals(wholes[at] as Buffer))).toEqual(wholes.map(() => true));
   });
 
+  it('ask for nothing while whoever gets them does not keep up #slow-client', () => {
+    const { downloads, asked, answerOne } = pulling(4, 5);
+    downloads.pull();
+    downloads.hold(true);
+    while (asked.length > 0) answerOne();
+    downloads.pull();
+    expect(asked).toEqual([]);
+    downloads.hold(false);
+    // Of twenty parts twelve have come.
+    expect(asked).toHaveLength(8);
+  });
+
   it('ask again for a part that did not come, but not for one that is on its way #fleet', () => {
     const { downloads, asked, answerOne } = pulling(1, 3);
     const look = () => {

@@ -21,6 +21,7 @@ export class Downloads {
   readonly #ask: AskForPart;
   /** In the order in which they were announced; at most as many as calls are open. */
   readonly #calls = new Set<OpenCall>();
+  #isHeld = false;
 
   constructor(ask: AskForPart) {
     this.#ask = ask;
@@ -44,8 +45,15 @@ export class Downloads {
     return download.result;
   }
 
+  /** Held: nothing more is asked for, because whoever gets the answers does not keep up. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (!isHeld) this.pull();
+  }
+
   /** Asks for as much as may be asked for now. */
   pull(): void {
+    if (this.#isHeld) return;
     let room = maxAsked;
     for (const { download } of this.#calls) room -= download?.asked ?? 0;
     for (const call of this.#calls) {

@@ -1,5 +1,5 @@
-// The JSON text of the header of a frame. Letters are most of what is sent, so their headers are written out: that
-// takes a tenth of the time of JSON.stringify (bench/broker). The text is the same JSON either way.
+// The JSON text of the header of a frame. Letters are most of what is sent, so their headers are written out, which
+// takes less time than JSON.stringify. It is the same JSON either way.
 
 import type { ClientFrame, HubFrame } from './frames.ts';
 

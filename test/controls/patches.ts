@@ -3324,4 +3324,67 @@ export const patches: readonly Patch[] = [
     tests: ['src/fleet/orchestrator/link-supervision.test.ts'],
     edits: [{ find: 'failures: before + 1', replace: 'failures: 0 * before' }],
   },
+  {
+    id: 'tunnel-without-numbers',
+    breaks: 'A message between replicas that was dropped shortens the text that they carry.',
+    file: 'src/replicas/tunnel/tunnel.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/replicas/tunnel/tunnels.test.ts'],
+    edits: [
+      {
+        find: `        if (frame.serial !== this.#received) return void this.destroy(lost());
+        this.#received =`,
+        replace: `        this.#received =`,
+      },
+    ],
+  },
+  {
+    id: 'session-of-another-replica',
+    breaks: 'A session that another replica holds is begun a second time.',
+    file: 'src/downstream/http/legacy/kept-sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/replicas.test.ts'],
+    edits: [{ find: `&& holder !== undefined;`, replace: `&& holder === '';` }],
+  },
+  {
+    id: 'draining-keeps-new-work',
+    breaks: 'A replica that shuts down keeps the new work that comes to it.',
+    file: 'src/downstream/http/replicas/passing-on.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/replicas.test.ts'],
+    edits: [
+      { find: `this.#isEnding && !this.#isPassedOn(context);`, replace: `false && context;` },
+    ],
+  },
+  {
+    id: 'budget-of-others',
+    breaks: 'A replica does not count what others have taken of a budget.',
+    file: 'src/policy/role-budgets/account.ts',
+    foundBy: 'tests',
+    promise: 'shared-budgets',
+    tests: ['src/policy/role-budgets/shared-count.test.ts'],
+    edits: [{ find: `    this.#calls += others.calls;\n`, replace: '' }],
+  },
+  {
+    id: 'key-of-another-replica',
+    breaks:
+      'A call with a key that another replica is working on is said to have an unknown outcome.',
+    file: 'src/policy/keyed-records.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/keyed-records.test.ts'],
+    edits: [{ find: `value.at === undefined || value.at`, replace: `value.at !== '' || value.at` }],
+  },
+  {
+    id: 'everybody-fetches',
+    breaks: 'Each replica fetches a public result for itself.',
+    file: 'src/cache/shared-results.ts',
+    foundBy: 'tests',
+    promise: 'shared-cache',
+    tests: ['src/cache/shared-results.test.ts'],
+    edits: [{ find: `(await this.#find(id)) ?? (`, replace: `undefined ?? (` }],
+  },
 ];

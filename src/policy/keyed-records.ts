@@ -60,6 +60,7 @@ type StoredAnswer = { readonly text: string } | { readonly fault: FaultRecord };
 /** How often another replica's call is looked at, and that replica itself. */
 const lookMs = 100;
 const looksBetweenSigns = 20;
+const longestMs = 900_000;
 
 /** In one commit. */
 const dropsAtOnce = 256;
@@ -105,7 +106,10 @@ export class KeyedRecords implements KeyedStore {
   ): Promise<RecordEntry | undefined> {
     const { keys, clock, replicas } = this.#parts;
     let entry = found;
+    // Longer than any call may take: then its outcome could not be stored.
+    const giveUpAt = clock.now() + longestMs;
     for (let look = 1; entry !== undefined && replicas !== undefined; look += 1) {
+      if (clock.now() > giveUpAt) break;
       const { value } = entry;
       if (!isStoredKey(value) || value.state !== 'begun' || value.fingerprint !== fingerprint)
         break;

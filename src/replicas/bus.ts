@@ -29,8 +29,10 @@ export interface BusMessage {
 }
 
 export interface Bus {
-  /** Is lost without a word while the connection is. */
+  /** Is lost without a word while the connection is; never throws. */
   publish(subject: string, body: Uint8Array): void;
+  /** What one message may have, in bytes. */
+  readonly maxBytes: number;
   /** Until it is disposed, also over a lost connection. With `group`, one of its members gets each message. */
   subscribe(subject: string, heard: (message: BusMessage) => void, group?: string): Disposable;
   /** Rejects with a BusError. */

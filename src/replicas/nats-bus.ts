@@ -26,6 +26,9 @@ interface Subscribed {
   live: Disposable | undefined;
 }
 
+/** Of a server that says nothing else. */
+const usualBytes = 1_048_576;
+
 export class NatsBus implements Bus, AsyncDisposable {
   readonly #parts: NatsBusParts;
   readonly #connection: Connection;
@@ -50,7 +53,15 @@ export class NatsBus implements Bus, AsyncDisposable {
   }
 
   publish(subject: string, body: Uint8Array): void {
-    this.#session?.wire.publish(subject, body);
+    const session = this.#session;
+    // One that is too large is refused by the client with an error; the tunnel that it belongs to notices the gap.
+    if (session !== undefined && body.length <= session.maxPayload) {
+      session.wire.publish(subject, body);
+    }
+  }
+
+  get maxBytes(): number {
+    return this.#session?.maxPayload ?? usualBytes;
   }
 
   subscribe(subject: string, heard: (message: BusMessage) => void, group?: string): Disposable {
@@ -72,16 +83,17 @@ export class NatsBus implements Bus, AsyncDisposable {
       const refused = () => reject(new BusError('late', 'another replica did not answer in time'));
       timer = clock.after(withinMs, refused);
     });
+    // It may come while nobody waits for it yet, or any more.
+    late.catch(ignored);
+    const asking = this.#connection.session().then(({ wire }) => wire.ask(subject, body));
+    asking.catch(ignored);
     try {
-      const { wire } = await this.#connection.session();
-      const answer = await Promise.race([wire.ask(subject, body), late]);
+      const answer = await Promise.race([asking, late]);
       return answer.data;
     } catch (error) {
       throw error instanceof NatsError ? refusedBy(error) : error;
     } finally {
       timer?.[Symbol.dispose]();
-      // Nobody waits for it any more.
-      late.catch(ignored);
     }
   }
 

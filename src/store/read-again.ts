@@ -47,7 +47,8 @@ async function readUnlessAway<Known>(
   }
 }
 
-function isAway({ reason, cause }: StoreError): boolean {
+/** Nothing is damaged: the server of the records cannot be reached. */
+export function isAway({ reason, cause }: StoreError): boolean {
   return reason === 'unreadable' && (cause instanceof NatsError || cause instanceof ApiError);
 }
 

@@ -76,6 +76,8 @@ export class MemoryBus implements Bus {
     });
   }
 
+  readonly maxBytes = 1_048_576;
+
   onLoss(lost: () => void): Disposable {
     this.#losses.add(lost);
     return { [Symbol.dispose]: () => void this.#losses.delete(lost) };

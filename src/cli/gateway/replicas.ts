@@ -120,12 +120,13 @@ export class Replicas implements AsyncDisposable {
   /** From now on what other replicas pass on is served by this. */
   serve(accept: (connection: Duplex) => void): void {
     this.#accept = accept;
+    this.tunnels.accept();
   }
 
   /** New work goes to the others. Resolves when a balancer has had time to notice, if there are others. */
   async leave(): Promise<void> {
     this.tunnels.stopAccepting();
-    const other = await this.tunnels.connectAny().catch(() => undefined);
+    const other = await this.tunnels.connectAny();
     if (other === undefined) return;
     other.destroy();
     await new Promise<void>((resolve) => void this.#clock.after(noticeMs, resolve));

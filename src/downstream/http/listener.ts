@@ -158,7 +158,10 @@ class HttpListener implements HttpFront {
     const replica = peers?.id;
     const kept = records && new KeptSessions({ records, clock, idleMs, caught, replica });
     this.#sessions = new Sessions(this.#edge, kept);
-    if (kept && options.principals) kept.forgetAllBut(options.principals).catch(caught);
+    // Others know principals that this one does not: the local user of another machine.
+    if (kept && options.principals && !peers) {
+      kept.forgetAllBut(options.principals).catch(caught);
+    }
     const passing = new PassingOn(this.#edge, this.#sessions);
     this.#old = new OldTransport(this.#edge, this.#sessions, passing);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions, passing);

@@ -78,7 +78,7 @@ export class McpEndpoint {
       );
     }
     if (holder === undefined && this.#passing.isMisplaced(context)) return refuseMoved(res);
-    if (this.#passing.handsOver(context)) {
+    if (holder === undefined && this.#passing.handsOver(context)) {
       return this.#passOn(message, context, () => this.#passing.toAnother(context, message, true));
     }
     this.#here(message, context);

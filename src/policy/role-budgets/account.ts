@@ -199,6 +199,8 @@ export class Account {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#successor = successor;
+    // What others have taken meanwhile is known after it.
+    await this.#recording;
     const { calls } = this.#minute;
     await this.#record?.(calls.length === 0 ? this.spent : { ...this.spent, minute: calls });
   }

@@ -85,6 +85,37 @@ describe('a budget that replicas share', () => {
     expect(made).toBe(497);
   });
 
+  it('is not given back by a replica that ends while it takes a block #shared-budgets', async () => {
+    const { book, records } = shared();
+    const budget = budgetOf({ calls: 500 });
+    let go = () => {};
+    let isHeld = false;
+    const held: Records = {
+      ...records,
+      get: async (key) => {
+        const released = new Promise<void>((resolve) => {
+          go = resolve;
+        });
+        if (isHeld) await released;
+        return await records.get(key);
+      },
+      putIfAbsent: (key, value) => records.putIfAbsent(key, value),
+      compareAndSet: (key, version, value) => records.compareAndSet(key, version, value),
+    };
+    const [one, other] = [book(held), book()];
+    await call(one, budget);
+    for (let count = 0; count < 300; count += 1) await call(other, budget);
+    isHeld = true;
+    // More than half of its block is used: the next one is being taken.
+    for (let count = 0; count < 6; count += 1) await call(one, budget);
+    const closed = one.close();
+    isHeld = false;
+    go();
+    await closed;
+    await other.close();
+    expect((await records.entries()).map(({ value }) => value)).toMatchObject([{ calls: 307 }]);
+  });
+
   it('loses at most a block to one that is killed #shared-budgets', async () => {
     const { book } = shared();
     const budget = budgetOf({ calls: 500 });

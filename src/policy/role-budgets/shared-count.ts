@@ -6,7 +6,7 @@
 import { type Clock, within } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
-import type { RecordEntry, Records } from '../../store/contract/records.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { StoreError } from '../../store/store-error.ts';
 import type { Together } from './account.ts';
 import { type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
@@ -27,8 +27,10 @@ const maxConflicts = 256;
 export class SharedCount {
   readonly #parts: SharedCountParts;
   readonly #place: string;
-  /** What all have taken, as far as this replica knows. */
-  #before: Spent = nothingSpent;
+  /** What this replica has taken. */
+  #mine: Spent = nothingSpent;
+  /** What others had taken, as the count of this replica was told. */
+  #told: Spent = nothingSpent;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: SharedCountParts) {
@@ -43,54 +45,72 @@ export class SharedCount {
    */
   async take(wanted: Spent): Promise<Together | undefined> {
     const { clock, caught } = this.#parts;
-    let taken: Together | undefined;
+    let together: Together | undefined;
+    let isLate = false;
     const taking = this.#last
       .then(() => this.#take(wanted))
-      .then((together) => {
-        taken = together;
-        this.#before = together.reserved;
+      .then((others) => {
+        // Nobody waits for it any more: it is told the next time.
+        if (!isLate) together = this.#tell(others);
       })
       .catch((error: unknown) => {
         if (!(error instanceof Fault)) caught(error);
       });
     this.#last = taking;
     await within(clock, storeMs, taking);
-    return taken;
+    isLate = true;
+    return together;
   }
 
-  async #take(wanted: Spent): Promise<Together> {
+  #tell(others: Spent): Together {
+    const more = minus(others, this.#told);
+    this.#told = others;
+    return { others: more, reserved: plus(this.#mine, others) };
+  }
+
+  /** Resolves to what others have taken. */
+  async #take(wanted: Spent): Promise<Spent> {
     const { records, budget } = this.#parts;
     const place = this.#place;
     let entry = await records.get(place);
     for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-      const together = this.#from(entry, wanted);
-      const value = { mark: budget.mark, ...together.reserved };
+      const before = spentIn(entry?.value);
+      const after = this.#after(before, wanted);
+      const value = { mark: budget.mark, ...after };
       const put =
         entry === undefined
           ? await records.putIfAbsent(place, value)
           : await records.compareAndSet(place, entry.version, value);
-      if (put.isPut) return together;
+      if (put.isPut) {
+        const others = minus(before, this.#mine);
+        this.#mine = plus(this.#mine, minus(after, before));
+        return others;
+      }
       entry = put.entry;
     }
     throw new StoreError('not_kept', `${maxConflicts} others have counted at the same time`);
   }
 
-  #from(entry: RecordEntry | undefined, wanted: Spent): Together {
-    const stored = spentIn(entry?.value);
-    const before = this.#before;
+  #after(before: Spent, wanted: Spent): Spent {
+    const more = minus(minus(wanted, this.#told), this.#mine);
     const { rules } = this.#parts.budget;
     const next = (kind: keyof Spent) => {
-      const all = Math.max(0, stored[kind] + wanted[kind] - before[kind]);
+      const all = Math.max(0, before[kind] + more[kind]);
       const limit = rules[kind];
       // Beyond the limit no call is taken; what was received counts.
       if (limit === null || kind === 'bytes' || all <= limit) return all;
-      return Math.max(stored[kind], limit);
+      return Math.max(before[kind], limit);
     };
-    return {
-      others: { calls: stored.calls - before.calls, bytes: stored.bytes - before.bytes },
-      reserved: { calls: next('calls'), bytes: next('bytes') },
-    };
+    return { calls: next('calls'), bytes: next('bytes') };
   }
+}
+
+function plus(one: Spent, other: Spent): Spent {
+  return { calls: one.calls + other.calls, bytes: one.bytes + other.bytes };
+}
+
+function minus(one: Spent, other: Spent): Spent {
+  return { calls: one.calls - other.calls, bytes: one.bytes - other.bytes };
 }
 
 /** The shape of the records was checked when they were read. */

@@ -8,8 +8,9 @@ import { creditFrame, dataFrame, endFrame, resetFrame, type TunnelFrame } from '
 
 /** What an end may send before the other has read any of it. */
 export const windowBytes = 1_048_576;
-/** Below what a NATS server takes as one message by default (1 MiB). */
+/** Far below what a NATS server takes as one message by default (1 MiB); one with a lower limit has smaller ones. */
 const chunkBytes = 262_144;
+const headBytes = 64;
 /** Credit is given in steps, so that small reads do not cost a message each. */
 const creditStep = windowBytes / 4;
 const serials = 2 ** 32;
@@ -17,6 +18,8 @@ const serials = 2 ** 32;
 export interface TunnelParts {
   /** To the other end. */
   readonly send: (frame: Buffer) => void;
+  /** What one message may have, in bytes. */
+  readonly maxBytes: () => number;
   /** It is over in whatever way; called once. */
   readonly closed: () => void;
 }
@@ -39,6 +42,8 @@ export class Tunnel extends Duplex {
   /** Received while our side does not read. */
   #held = 0;
   #isReset = false;
+  /** Everything of the other end has come. */
+  #hasAll = false;
 
   constructor(parts: TunnelParts) {
     super({ allowHalfOpen: true, readableHighWaterMark: creditStep });
@@ -56,13 +61,16 @@ export class Tunnel extends Duplex {
         return this.#continue();
       case 'reset':
         this.#isReset = true;
-        return void this.destroy(lost());
+        // What it has sent before its end is still read here.
+        if (!this.#hasAll) this.destroy(lost());
+        return;
       case 'data':
         if (frame.serial !== this.#received) return void this.destroy(lost());
         this.#received = (this.#received + 1) % serials;
         return this.#take(frame.bytes);
       case 'end':
         if (frame.serial !== this.#received) return void this.destroy(lost());
+        this.#hasAll = true;
         this.push(null);
     }
   }
@@ -101,8 +109,9 @@ export class Tunnel extends Duplex {
     const { bytes, done } = this.#waiting ?? {};
     if (bytes === undefined || done === undefined) return;
     let at = 0;
+    const most = Math.max(1, Math.min(chunkBytes, this.#parts.maxBytes() - headBytes));
     while (at < bytes.length && this.#credit > 0) {
-      const end = Math.min(bytes.length, at + Math.min(chunkBytes, this.#credit));
+      const end = Math.min(bytes.length, at + Math.min(most, this.#credit));
       this.#parts.send(dataFrame(this.#sent, bytes.subarray(at, end)));
       this.#sent = (this.#sent + 1) % serials;
       this.#credit -= end - at;
@@ -124,7 +133,7 @@ export class Tunnel extends Duplex {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const { done: written } = this.#waiting ?? {};
     this.#waiting = undefined;
-    const isWhole = this.readableEnded && this.writableFinished;
+    const isWhole = this.writableFinished && (this.readableEnded || error === null);
     if (!this.#isReset && !isWhole) this.#parts.send(resetFrame());
     written?.(error ?? lost());
     this.#parts.closed();

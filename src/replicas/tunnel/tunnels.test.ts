@@ -23,15 +23,16 @@ function replicas() {
       accepted,
       caught: (error) => errors.push(error),
     });
+    tunnels.accept();
     return { bus, tunnels };
   };
   return { server, clock, errors, replica };
 }
 
 async function opened(tunnels: Tunnels): Promise<Duplex> {
-  const tunnel = await tunnels.connect('aaaaaaaa');
-  if (tunnel === undefined) throw new Error('it is gone');
-  return tunnel;
+  const connected = await tunnels.connect('aaaaaaaa');
+  if (connected === undefined) throw new Error('it is gone');
+  return connected.connection;
 }
 
 /** Echoes everything. */
@@ -73,6 +74,48 @@ describe('a tunnel to another replica', () => {
     asked.end('body');
     const [answer] = await once(asked, 'response');
     expect((await read(answer as Duplex)).toString()).toBe('POST /mcp');
+  });
+
+  it('is read to its end by a slow reader after the other end has closed it #replicas', async () => {
+    const { replica } = replicas();
+    const whole = Buffer.alloc(3 * windowBytes + 5, 'some bytes ');
+    replica('aaaaaaaa', (tunnel) => {
+      tunnel.write(whole);
+      (tunnel as Duplex & { destroySoon(): void }).destroySoon();
+    });
+    const { tunnels } = replica('bbbbbbbb');
+    const tunnel = await opened(tunnels);
+    const parts: Buffer[] = [];
+    for await (const part of tunnel) {
+      parts.push(part as Buffer);
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((turned) => setImmediate(turned));
+    }
+    expect(Buffer.concat(parts).equals(whole)).toBe(true);
+  });
+
+  it('has no larger messages than its bus takes #replicas', async () => {
+    const { replica, server } = replicas();
+    const { bus } = replica('aaaaaaaa', echo);
+    const { tunnels, bus: own } = replica('bbbbbbbb');
+    for (const one of [bus, own]) Object.assign(one, { maxBytes: 4_096 });
+    let largest = 0;
+    server.drops = (_subject, body) => {
+      largest = Math.max(largest, body.length);
+      return false;
+    };
+    const tunnel = await opened(tunnels);
+    tunnel.end(Buffer.alloc(100_000));
+    expect((await read(tunnel)).length).toBe(100_000);
+    expect(largest).toBeLessThanOrEqual(4_096);
+  });
+
+  it('that was reset before it was answered is none #replicas', async () => {
+    const { replica } = replicas();
+    replica('aaaaaaaa', (tunnel) => void tunnel.destroy());
+    const { tunnels } = replica('bbbbbbbb');
+    const connected = await tunnels.connect('aaaaaaaa');
+    if (connected !== undefined) await closing(connected.connection);
+    expect(tunnels.size).toBe(0);
   });
 
   it('holds its sender up while its reader does not read, and nobody else #replicas', async () => {
@@ -129,16 +172,20 @@ describe('a tunnel to another replica', () => {
 });
 
 describe('a replica', () => {
-  it('that is gone, or accepts no more, is said to be absent at once #replicas', async () => {
+  it('that is gone is said to be, at once; one that shuts down says that itself #replicas', async () => {
     const { replica } = replicas();
     const draining = replica('aaaaaaaa', echo);
     const { tunnels } = replica('bbbbbbbb');
+    expect(await tunnels.connect('aaaaaaaa')).toMatchObject({ isEnding: false });
     draining.tunnels.stopAccepting();
-    for (const gone of ['aaaaaaaa', 'cccccccc', '*', 'a.b', '']) {
+    expect(await tunnels.connect('aaaaaaaa')).toMatchObject({ isEnding: true });
+    for (const gone of ['cccccccc', '*', 'a.b', '']) {
       await expect(tunnels.connect(gone)).resolves.toBeUndefined();
     }
     await expect(tunnels.isAlive('aaaaaaaa')).resolves.toBe(true);
     await expect(tunnels.isAlive('cccccccc')).resolves.toBe(false);
+    expect(tunnels.size).toBe(2);
+    tunnels[Symbol.dispose]();
     expect(tunnels.size).toBe(0);
   });
 

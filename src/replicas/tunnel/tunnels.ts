@@ -1,6 +1,7 @@
 // The tunnels of one replica: opening one to another replica, or to any that accepts work, and accepting those of
 // others. A peer with open tunnels is asked for a sign of life every two seconds, because the bus says nothing of a
-// peer that was killed; if it is gone, its tunnels end. A replica that is shutting down accepts no new ones.
+// peer that was killed; if it is gone, its tunnels end. A replica that is shutting down is offered no new work, and says so
+// to those that ask for it by its name: what it has can still be reached.
 
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -53,15 +54,12 @@ export class Tunnels implements Disposable {
   readonly #peers = new Map<string, Peer>();
   readonly #subscriptions: Disposable[] = [];
   #forAny: Disposable | undefined;
-  #isAccepting = true;
+  #isEnding = false;
 
   constructor(parts: TunnelsParts) {
     this.#parts = parts;
     const { bus, subjects, id } = parts;
-    const opened = (message: BusMessage) => this.#opened(message);
-    this.#forAny = bus.subscribe(`${subjects}.open`, opened, group);
     this.#subscriptions.push(
-      bus.subscribe(`${subjects}.open.${id}`, opened),
       bus.subscribe(`${subjects}.tunnel.${id}.*`, (message) => this.#heard(message)),
       bus.subscribe(`${subjects}.life.${id}`, (message) => message.answer(new Uint8Array())),
       bus.onLoss(() => this.#endAll()),
@@ -72,9 +70,17 @@ export class Tunnels implements Disposable {
     return this.#open.size;
   }
 
-  /** No new tunnels are accepted; those that are open stay. */
+  /** From now on tunnels of others are accepted: before, this replica cannot serve what they pass on. */
+  accept(): void {
+    const { bus, subjects, id } = this.#parts;
+    const opened = (message: BusMessage) => this.#opened(message);
+    this.#forAny = bus.subscribe(`${subjects}.open`, opened, group);
+    this.#subscriptions.push(bus.subscribe(`${subjects}.open.${id}`, opened));
+  }
+
+  /** No new work is wanted; what is here can still be reached. */
   stopAccepting(): void {
-    this.#isAccepting = false;
+    this.#isEnding = true;
     this.#forAny?.[Symbol.dispose]();
     this.#forAny = undefined;
   }
@@ -83,14 +89,19 @@ export class Tunnels implements Disposable {
     return this.#parts.id;
   }
 
-  /** To this replica; undefined if it is gone or accepts nothing more. Rejects with a BusError if that cannot be said. */
-  connect(replica: string): Promise<Duplex | undefined> {
-    return isId.test(replica) ? this.#dial(`open.${replica}`) : Promise.resolve(undefined);
+  /** To this replica; undefined if it is gone. Rejects with a BusError if that cannot be said. */
+  async connect(replica: string): Promise<Connected | undefined> {
+    return isId.test(replica) ? await this.#dial(`open.${replica}`) : undefined;
   }
 
-  /** To any other replica that accepts work; undefined if there is none. */
-  connectAny(): Promise<Duplex | undefined> {
-    return this.#dial('open');
+  /** To any other replica that accepts work; undefined if there is none, or that cannot be said. */
+  async connectAny(): Promise<Duplex | undefined> {
+    try {
+      return (await this.#dial('open'))?.connection;
+    } catch (error) {
+      if (error instanceof BusError) return undefined;
+      throw error;
+    }
   }
 
   /** Whether this replica runs. Rejects with a BusError if that cannot be said. */
@@ -105,7 +116,7 @@ export class Tunnels implements Disposable {
     }
   }
 
-  async #dial(subject: string): Promise<Duplex | undefined> {
+  async #dial(subject: string): Promise<Connected | undefined> {
     const { bus, id, subjects } = this.#parts;
     if (this.#open.size >= maxTunnels) {
       throw new BusError('lost', `${maxTunnels} connections to other replicas are open`);
@@ -117,7 +128,8 @@ export class Tunnels implements Disposable {
       if (other === undefined) early.push(frame);
       else this.#send(other, frame);
     };
-    const tunnel = new Tunnel({ send, closed: () => this.#closed(name) });
+    const maxBytes = () => bus.maxBytes;
+    const tunnel = new Tunnel({ send, maxBytes, closed: () => this.#closed(name) });
     // Before it is answered: the other end may begin at once.
     this.#open.set(name, { tunnel, peer: '' });
     try {
@@ -129,11 +141,13 @@ export class Tunnels implements Disposable {
     }
     if (other === undefined) {
       this.#open.delete(name);
-      return undefined;
+      throw new BusError('lost', 'the other replica has too many connections');
     }
+    // It may have been reset in the same turn.
+    if (tunnel.destroyed) return undefined;
     this.#begin(name, { tunnel, peer: other.replica });
     for (const frame of early) this.#send(other, frame);
-    return tunnel;
+    return { connection: tunnel, isEnding: other.isEnding };
   }
 
   #send({ replica, tunnel }: Other, frame: Buffer): void {
@@ -145,12 +159,13 @@ export class Tunnels implements Disposable {
   #opened(message: BusMessage): void {
     const other = otherIn(message.body);
     if (other === undefined) return;
-    if (!this.#isAccepting || this.#open.size >= maxTunnels) return message.answer(refused);
+    if (this.#open.size >= maxTunnels) return message.answer(refused);
     const name = newName();
     const send = (frame: Buffer) => this.#send(other, frame);
-    const tunnel = new Tunnel({ send, closed: () => this.#closed(name) });
+    const maxBytes = () => this.#parts.bus.maxBytes;
+    const tunnel = new Tunnel({ send, maxBytes, closed: () => this.#closed(name) });
     this.#begin(name, { tunnel, peer: other.replica });
-    message.answer(asked(this.#parts.id, name));
+    message.answer(asked(this.#parts.id, name, this.#isEnding));
     this.#parts.accepted(tunnel);
   }
 
@@ -220,25 +235,34 @@ export class Tunnels implements Disposable {
   }
 }
 
+/** A connection to another replica. */
+interface Connected {
+  readonly connection: Duplex;
+  /** It shuts down: it goes on with what it has, and wants no new work. */
+  readonly isEnding: boolean;
+}
+
 /** The other end of a tunnel: its replica, and that one's name for it. */
 interface Other {
   readonly replica: string;
   readonly tunnel: string;
+  readonly isEnding: boolean;
 }
 
 const refused = Buffer.from('{}');
 
-function asked(replica: string, tunnel: string): Buffer {
-  return Buffer.from(JSON.stringify({ replica, tunnel }));
+function asked(replica: string, tunnel: string, isEnding = false): Buffer {
+  return Buffer.from(JSON.stringify({ replica, tunnel, isEnding }));
 }
 
 function otherIn(body: Uint8Array): Other | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString());
     if (!isRecord(value)) return undefined;
-    const { replica, tunnel } = value;
+    const { replica, tunnel, isEnding } = value;
     if (typeof replica !== 'string' || typeof tunnel !== 'string') return undefined;
-    return isId.test(replica) && isId.test(tunnel) ? { replica, tunnel } : undefined;
+    if (!isId.test(replica) || !isId.test(tunnel)) return undefined;
+    return { replica, tunnel, isEnding: isEnding === true };
   } catch {
     return undefined;
   }

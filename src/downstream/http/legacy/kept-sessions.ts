@@ -11,6 +11,7 @@ import { ignored } from '../../../kernel/contain.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
 import { ownerIdIn, type Principal } from '../../../policy/principal.ts';
 import type { RecordEntry, Records, Version } from '../../../store/contract/records.ts';
+import { isAway } from '../../../store/read-again.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import { ClientSetup, type SetupTexts } from '../../clients/client-setup.ts';
 import { Elsewhere } from '../replicas/peers.ts';
@@ -157,9 +158,8 @@ export class KeptSessions {
       return await this.#parts.records.get(keyOf(id));
     } catch (error) {
       if (!(error instanceof StoreError)) this.#parts.caught(error);
-      return error instanceof StoreError && error.reason === 'unreadable'
-        ? undefined
-        : 'unavailable';
+      const isDamaged = error instanceof StoreError && error.reason === 'unreadable';
+      return isDamaged && !isAway(error) ? undefined : 'unavailable';
     }
   }
 
@@ -173,8 +173,14 @@ export class KeptSessions {
     const { principal: owner, setup, holder } = entry.value;
     if (owner.id !== principal.id) return undefined;
     if (owner.role === principal.role) {
-      const isOther = this.#parts.replica !== undefined && holder !== undefined;
-      return isOther ? new Elsewhere(holder) : ClientSetup.from(setup);
+      const { replica } = this.#parts;
+      if (replica !== undefined && holder !== undefined && holder !== replica) {
+        return new Elsewhere(holder);
+      }
+      const kept = ClientSetup.from(setup);
+      // One that is ours and not here: what was stored was not confirmed.
+      if (kept !== undefined && entry !== undefined) this.#versions.set(kept, entry.version);
+      return kept;
     }
     // A session does not outlive a change of rights.
     this.forget(id).catch(ignored);
@@ -183,8 +189,18 @@ export class KeptSessions {
 
   /** Resolves when it is forgotten, cannot be, or takes too long; never rejects. */
   async forget(id: string): Promise<void> {
-    const { clock, records } = this.#parts;
-    await within(clock, keepMs, this.#contained(records.remove(keyOf(id))).catch(ignored));
+    const { clock } = this.#parts;
+    await within(clock, keepMs, this.#contained(this.#remove(id)).catch(ignored));
+  }
+
+  /** Where replicas share the records, only what is ours: another one may have taken it over. */
+  async #remove(id: string): Promise<void> {
+    const { records, replica } = this.#parts;
+    if (replica !== undefined) {
+      const { value } = (await records.get(keyOf(id))) ?? {};
+      if (isStoredSession(value) && value.holder !== undefined && value.holder !== replica) return;
+    }
+    await records.remove(keyOf(id));
   }
 
   /** Forgets the sessions of everybody else: their access was revoked. */

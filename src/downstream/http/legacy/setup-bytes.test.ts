@@ -30,7 +30,7 @@ class FakeResponse extends EventEmitter {
   session = '';
 
   writeHead(_status: number, head: readonly string[] = []): void {
-    this.session = head[head.findIndex((name) => name === 'Mcp-Session-Id') + 1] ?? '';
+    this.session = head[head.indexOf('Mcp-Session-Id') + 1] ?? '';
   }
 
   write(piece: string | Buffer): boolean {

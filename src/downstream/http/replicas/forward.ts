@@ -50,6 +50,10 @@ export interface Forwarded {
 export function forward(connection: Duplex, forwarded: Forwarded): Promise<'answered' | 'moved'> {
   const { context } = forwarded;
   const { req, res, body, url } = context;
+  // Its client is gone, or the connection is.
+  if (res.closed) connection.destroy();
+  if (res.closed) return Promise.resolve('answered');
+  if (connection.destroyed) return Promise.resolve('moved');
   return new Promise((resolve, reject) => {
     const asked = request({
       ...(req.method === undefined ? {} : { method: req.method }),

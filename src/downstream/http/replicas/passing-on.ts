@@ -2,13 +2,27 @@
 // session; one that continues a call to the replica that has the call; and, while this replica shuts down, new work to
 // any other. A request that was passed on once is not passed on again. A session whose replica is gone is taken over.
 
+import { isLocalUser, ownerOf } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
 import type { Edge } from '../http-context.ts';
 import type { HttpSession } from '../legacy/http-session.ts';
 import type { FoundSession, Sessions } from '../legacy/sessions.ts';
 import type { RequestContext } from '../route-table.ts';
 import { forward, refuseMoved } from './forward.ts';
-import { Elsewhere, type Peers } from './peers.ts';
+import { type Connected, Elsewhere, type Peers } from './peers.ts';
+
+/** `unknown`: whether it is there cannot be said now. */
+async function connected(
+  peers: Peers,
+  replica: string,
+): Promise<Connected | { readonly connection: 'unknown'; readonly isEnding: false } | undefined> {
+  try {
+    return await peers.connect(replica);
+  } catch {
+    // The bus is lost at the moment, and says so itself.
+    return { connection: 'unknown', isEnding: false };
+  }
+}
 
 /** So often a session is looked for again that has moved meanwhile. */
 const maxMoves = 4;
@@ -50,15 +64,16 @@ export class PassingOn {
     context: RequestContext,
     message: Message | undefined,
   ): Promise<FoundSession | 'answered'> {
-    const { principal, res } = context;
-    const connection = await peers.connect(where.replica);
-    if (res.closed) {
+    const { principal, res, req } = context;
+    const { connection, isEnding } = (await connected(peers, where.replica)) ?? {};
+    if (connection === 'unknown') return 'unavailable';
+    const isNew = req.method === 'GET' || message?.kind === 'request';
+    if (connection === undefined || (isEnding && isNew)) {
       connection?.destroy();
-      return 'answered';
-    }
-    if (connection === undefined) {
-      if (this.#isEnding && (await this.toAnother(context, message, false))) return 'answered';
-      return await this.#sessions.takeOver(id, principal, where);
+      if (this.handsOver(context) && (await this.toAnother(context, message, false))) {
+        return 'answered';
+      }
+      return res.closed ? 'answered' : await this.#sessions.takeOver(id, principal, where);
     }
     if (this.#isPassedOn(context)) {
       connection.destroy();
@@ -76,10 +91,11 @@ export class PassingOn {
     message: Message | undefined,
     isModern: boolean,
   ): Promise<boolean> {
-    const connection = await this.#edge.peers?.connect(replica);
-    if (connection === undefined) return false;
-    await forward(connection, { context, message, isModern, edge: this.#edge });
-    return true;
+    const { peers } = this.#edge;
+    const { connection } = (peers && (await connected(peers, replica))) ?? {};
+    if (connection === undefined || connection === 'unknown') return false;
+    const end = await forward(connection, { context, message, isModern, edge: this.#edge });
+    return end === 'answered';
   }
 
   /** To any other replica, because this one shuts down; false: there is none, and nothing was done. */
@@ -104,9 +120,13 @@ export class PassingOn {
     return this.#isEnding && this.#isPassedOn(context);
   }
 
-  /** Whether a request from a client, not from another replica, is better served by another one. */
+  /**
+   * Whether a request from a client, not from another replica, is better served by another one. The token of the local
+   * user is good on this machine only.
+   */
   handsOver(context: RequestContext): boolean {
-    return this.#edge.peers !== undefined && this.#isEnding && !this.#isPassedOn(context);
+    if (this.#edge.peers === undefined || isLocalUser(ownerOf(context.principal))) return false;
+    return this.#isEnding && !this.#isPassedOn(context);
   }
 
   /** Whether what this replica has may be asked for there. */

@@ -6,10 +6,16 @@ import type { Duplex } from 'node:stream';
 export interface Peers {
   /** This replica. */
   readonly id: string;
-  /** A connection to this replica; undefined if it is gone or accepts nothing more. Rejects if that cannot be said. */
-  connect(replica: string): Promise<Duplex | undefined>;
-  /** A connection to any replica that accepts work; undefined if there is none. */
+  /** A connection to this replica; undefined if it is gone. Rejects if that cannot be said. */
+  connect(replica: string): Promise<Connected | undefined>;
+  /** A connection to any replica that accepts work; undefined if there is none, or that cannot be said. */
   connectAny(): Promise<Duplex | undefined>;
+}
+
+export interface Connected {
+  readonly connection: Duplex;
+  /** It shuts down: it goes on with what it has, and wants no new work. */
+  readonly isEnding: boolean;
 }
 
 /** What a request is for is held by this replica. */

@@ -16,6 +16,7 @@ import { until } from '../../../../test/support/until.ts';
 import { Tunnels } from '../../../replicas/tunnel/tunnels.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
 import { isStoredSession } from '../legacy/kept-sessions.ts';
+import type { HttpConfig } from '../listener.ts';
 
 async function replicas(count = 2) {
   const server = new MemoryBusServer();
@@ -35,7 +36,10 @@ async function replicas(count = 2) {
         throw error;
       },
     });
-    const replica = await httpFront({ peers: tunnels, sessions });
+    const config = { auth: 'token' } as HttpConfig;
+    const authenticator = { authenticate: () => ({ principal: { id: 'token:ann', role: 'all' } }) };
+    const replica = await httpFront({ peers: tunnels, sessions, config, authenticator });
+    tunnels.accept();
     accept = (connection) => replica.http.accept(connection);
     const kill = () => {
       bus.vanish();

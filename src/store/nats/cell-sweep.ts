@@ -12,7 +12,7 @@ const pageSize = 4_096;
 export async function allMessages(
   stream: KeptStream,
   isHeadersOnly: boolean,
-  replaced: (older: StoredMessage) => void = () => {},
+  replaced: (older: StoredMessage) => unknown = () => {},
 ): Promise<ReadonlyMap<string, StoredMessage>> {
   /** Bound: the messages of one stream, which is bounded. */
   const found = new Map<string, StoredMessage>();
@@ -39,23 +39,17 @@ export interface Swept {
 export async function sweepCells(cells: Cells): Promise<Swept> {
   const { stream } = cells;
   const now = (await stream.open()).session.now();
-  /** Messages that were replaced, by their tokens; bound: as of the stream. */
-  const older = new Map<string, number[]>();
-  const all = await allMessages(stream, true, ({ token, sequence }) => {
-    const known = older.get(token);
-    if (known === undefined) older.set(token, [sequence]);
-    else known.push(sequence);
-  });
-  for (const sequences of older.values()) {
-    for (const sequence of sequences) await stream.erase(sequence);
-  }
+  const replaced: number[] = [];
+  const all = await allMessages(stream, true, ({ sequence }) => replaced.push(sequence));
+  // Before what is absent: an older message must not come to light.
+  for (const sequence of replaced) await stream.erase(sequence);
   /** One for each large value, of those that were read. */
   const named = new Set<string>();
   let live = 0;
   let dead = 0;
   for (const message of all.values()) {
     const id = namedValueId(message.headers.get(cellHeaders.parts));
-    const isOld = message.storedAt < now - deadStaysMs && !older.has(message.token);
+    const isOld = message.storedAt < now - deadStaysMs;
     if (isLive(message, now)) {
       live += 1;
       if (id !== undefined) named.add(id);

@@ -48,10 +48,14 @@ const headerKeyBytes = 4_096;
 export class Cells {
   readonly stream: KeptStream;
   readonly parts: ValueParts;
-  readonly #behind: (work: () => Promise<void>) => void;
+  readonly #behind: (work: () => Promise<void>) => Promise<void>;
 
-  /** `behind` runs what nobody waits for. */
-  constructor(stream: KeptStream, parts: ValueParts, behind: (work: () => Promise<void>) => void) {
+  /** `behind` runs what nobody waits for, unless there is too much of it. */
+  constructor(
+    stream: KeptStream,
+    parts: ValueParts,
+    behind: (work: () => Promise<void>) => Promise<void>,
+  ) {
     this.stream = stream;
     this.parts = parts;
     this.#behind = behind;
@@ -112,7 +116,7 @@ export class Cells {
       expected,
     });
     if (sequence === undefined && named !== undefined) await this.parts.drop(named);
-    if (sequence !== undefined) this.#eraseBehind(replaces);
+    if (sequence !== undefined) await this.#eraseBehind(replaces);
     return sequence;
   }
 
@@ -126,14 +130,14 @@ export class Cells {
     const headers = new Map([[cellHeaders.removed, '1'], ...keyHeader(keyLine)]);
     const publication = { token: tokenOf(key), body: `${keyLine}\n`, headers, expected };
     const sequence = await this.stream.publish(publication);
-    if (sequence !== undefined) this.#eraseBehind(replaces);
+    if (sequence !== undefined) await this.#eraseBehind(replaces);
     return sequence;
   }
 
-  #eraseBehind(replaced: Replaced | undefined): void {
+  async #eraseBehind(replaced: Replaced | undefined): Promise<void> {
     if (replaced === undefined) return;
     const named = replaced.headers.get(cellHeaders.parts);
-    this.#behind(async () => {
+    await this.#behind(async () => {
       await this.stream.erase(replaced.sequence);
       if (named !== undefined) await this.parts.drop(named);
     });

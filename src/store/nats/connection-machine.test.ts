@@ -45,7 +45,8 @@ describe('the connection of a store to NATS', () => {
   });
 
   it('reports each trouble once, and its end', () => {
-    const { effects } = run(failed(), due, failed(), due, failed(refused), due, opened);
+    const otherwise = { ...away, problem: 'it is away in other words' };
+    const { effects } = run(failed(), due, failed(otherwise), due, failed(refused), due, opened);
     expect(effects.filter(({ kind }) => kind === 'report' || kind === 'recovered')).toEqual([
       { kind: 'report', problem: away.problem },
       { kind: 'report', problem: refused.problem },

@@ -81,12 +81,15 @@ function failed(
   if (state.kind === 'waiting' || state.kind === 'closed') return [state, []];
   const failures = state.kind === 'up' ? 0 : state.failures;
   const before = state.kind === 'up' ? null : state.trouble;
-  const isNew = before?.problem !== trouble.problem;
+  // A server that is away is away, whether a connection ends or none can be had.
+  const isSame =
+    before?.isPermanent === trouble.isPermanent &&
+    (!trouble.isPermanent || before.problem === trouble.problem);
   const ms = trouble.isPermanent ? refusedMs : backoffMs(backoff, failures, random);
   return [
     { kind: 'waiting', failures: failures + 1, trouble },
     [
-      ...(isNew ? [{ kind: 'report', problem: trouble.problem } as const] : []),
+      ...(isSame ? [] : [{ kind: 'report', problem: trouble.problem } as const]),
       { kind: 'wait', ms },
     ],
   ];

@@ -149,10 +149,10 @@ export class KeptStream {
     });
   }
 
-  /** Erases one message on the disk, so that it never comes back; nothing happens if it is gone. Rejects with a StoreError. */
+  /** Removes one message so that it never comes back, whenever the server is killed; nothing happens if it is gone. Rejects with a StoreError. */
   async erase(sequence: number): Promise<void> {
-    const request = { seq: sequence };
-    await this.#changing(async ({ session: { api } }) => {
+    await this.#changing(async ({ session: { api, writesDeletes } }) => {
+      const request = { seq: sequence, no_erase: writesDeletes };
       await api.call(`STREAM.MSG.DELETE.${this.name}`, request).catch((error: unknown) => {
         if (!isCode(error, apiCodes.sequenceNotFound)) throw error;
       });

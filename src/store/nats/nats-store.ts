@@ -18,6 +18,7 @@ import { OpenedWords } from '../opened-words.ts';
 import { Complaints, type StoreProblem } from '../problem.ts';
 import type { Store, StoreHealth } from '../store.ts';
 import { StoreError, storeClosed } from '../store-error.ts';
+import { Behind } from './behind.ts';
 import { messageLimit } from './cell-room.ts';
 import { sweepCells } from './cell-sweep.ts';
 import { Cells } from './cells.ts';
@@ -60,6 +61,7 @@ export class NatsStore implements Store {
   readonly #complaints: Complaints;
   readonly #memory: MemoryStore;
   readonly #opened = new OpenedWords();
+  readonly #erasing = new Behind();
   readonly #parts: WordParts;
   /** Bound: one for each name in the source. */
   readonly #swept = new Set<Cells>();
@@ -169,11 +171,9 @@ export class NatsStore implements Store {
   }
 
   /** What is not done now, a sweep does later. */
-  #behind(work: () => Promise<void>): void {
-    this.#during(work).catch((error: unknown) => {
-      const isKnown = error instanceof StoreError || error instanceof NatsError;
-      if (!isKnown) this.#options.caught(error);
-    });
+  #failedBehind(error: unknown): void {
+    const isKnown = error instanceof StoreError || error instanceof NatsError;
+    if (!isKnown) this.#options.caught(error);
   }
 
   #stream(word: StreamWord, name: string, maxMessages: number, isForgetful = false): KeptStream {
@@ -193,7 +193,12 @@ export class NatsStore implements Store {
   #cells(word: StreamWord, name: string, limit: number, isForgetful = false): Cells {
     const stream = this.#stream(word, name, limit, isForgetful);
     const parts = this.#stream('p', `${word}-${name}`, -1, isForgetful);
-    const cells = new Cells(stream, new ValueParts(parts), (work) => this.#behind(work));
+    const behind = (work: () => Promise<void>) =>
+      this.#erasing.run(
+        () => this.#during(work),
+        (error) => this.#failedBehind(error),
+      );
+    const cells = new Cells(stream, new ValueParts(parts), behind);
     if (!isForgetful) this.#swept.add(cells);
     return cells;
   }
@@ -212,11 +217,12 @@ export class NatsStore implements Store {
       this.#sweeping = this.#sweepLater();
       if (this.#isSweeping) return;
       this.#isSweeping = true;
-      this.#behind(() =>
-        this.#sweep().finally(() => {
+      this.#during(() => this.#sweep())
+        .catch((error: unknown) => this.#failedBehind(error))
+        .finally(() => {
           this.#isSweeping = false;
-        }),
-      );
+        })
+        .catch(this.#options.caught);
     };
     return this.#options.clock.after(sweepEveryMs, sweep, true);
   }

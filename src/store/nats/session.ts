@@ -15,6 +15,11 @@ export interface Session {
   readonly wire: Wire<NatsError>;
   readonly api: JetStreamApi<NatsError>;
   readonly clock: Clock;
+  /**
+   * Whether a message that is deleted without erasing stays away after a kill of the server: since 2.10 that is
+   * written down.
+   */
+  readonly writesDeletes: boolean;
   /** What one message may have, in bytes. */
   readonly maxPayload: number;
   /** The time that all who use this server share, in milliseconds since the epoch. */
@@ -72,6 +77,7 @@ function sessionOn(wire: Wire<NatsError>, { place, clock, sharedTime }: SessionP
     wire,
     api,
     clock,
+    writesDeletes: isAtLeast(wire.info?.version ?? '', 2, 10),
     maxPayload: wire.info?.max_payload ?? 0,
     now: sharedTime ?? (() => serverClock.now()),
     measure: sharedTime === undefined ? measure : async () => {},
@@ -80,6 +86,12 @@ function sessionOn(wire: Wire<NatsError>, { place, clock, sharedTime }: SessionP
       await wire.close(async () => {});
     },
   };
+}
+
+/** By numbers: as texts, 2.9 comes after 2.10. */
+function isAtLeast(version: string, major: number, minor: number): boolean {
+  const [, first, second] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
+  return Number(first) > major || (Number(first) === major && Number(second) >= minor);
 }
 
 /** It is there only to learn the time. */

@@ -7,7 +7,7 @@ import { type Script, text, tool } from '../../test/support/scripted-server.ts';
 import type { Principal } from '../policy/principal.ts';
 
 const reader: Principal = { id: 'token:reader', role: 'reader' };
-const able = { sampling: {}, elicitation: {}, roots: {} };
+const able = { sampling: {}, elicitation: { form: {}, url: {} }, roots: {} };
 const everything = ['s/*', 'prompt:s/*', 'resource:s/*'];
 const question = { messages: [], maxTokens: 1 };
 
@@ -254,6 +254,26 @@ describe('a modern client whose call runs when the policy changes', () => {
     await settled();
     expect(call.answered.error).toEqual({ code: -32602, message: 'Unknown tool: s__a' });
   });
+
+  it.each([true, false])(
+    'is asked to open an address by an error of a legacy server, unless it is hidden: %s #hidden-is-silent',
+    async (isHidden) => {
+      const { servers, modern, change } = world();
+      const call = modern().request('tools/call', { name: 's__a' });
+      await settled();
+      if (isHidden) await change('its tool is hidden');
+      const { child } = servers.s;
+      const elicitations = [
+        { mode: 'url', elicitationId: 'e', url: 'https://x.test/', message: 'm' },
+      ];
+      const error = { code: -32042, message: 'open it', data: { elicitations } };
+      child.say({ jsonrpc: '2.0', id: child.last('tools/call').id, error });
+      await settled();
+      if (isHidden) {
+        expect(call.answered.error).toEqual({ code: -32602, message: 'Unknown tool: s__a' });
+      } else expect(call.result).toMatchObject({ resultType: 'input_required' });
+    },
+  );
 });
 
 describe('a task of 2025-11-25 whose tool was hidden', () => {

@@ -375,7 +375,7 @@ describe('the gateway’s own tools', () => {
 });
 
 describe('the library', () => {
-  it('asks before it stops, reloads, tells the state or the events of a server #guard', async () => {
+  it('asks before it registers, stops, reloads, tells the state or the events of a server #guard', async () => {
     const { host } = newGateway({ s: everything, t: everything });
     host.setGuard((_principal, server) =>
       server === 't' ? { allow: true } : { allow: false, reason: 'not this one' },
@@ -386,10 +386,9 @@ describe('the library', () => {
     const events = host.events();
     const next = events.next();
     await settled();
-    await Promise.all([
-      host.reload('t'),
-      host.spawn({ name: 's', command: 'x', lazy: true }).catch(() => {}),
-    ]);
+    const spawned = host.spawn({ name: 's', command: 'x', lazy: true });
+    await expect(spawned).rejects.toMatchObject({ code: 'denied' });
+    await host.reload('t');
     expect((await next).value).toMatchObject({ server: 't' });
     await events.return();
   });

@@ -491,6 +491,21 @@ describe('the local user with a role', () => {
   });
 });
 
+describe('an operator as the role of the local user', () => {
+  it('hears of the events of servers that it sees, and of no others #roles-deny', async () => {
+    const operator = { allow: ['open/echo'], operator: true };
+    const settings = { roles: { operator, all: { allow: ['*'] } }, local: { role: 'operator' } };
+    const { host } = newGateway(scripts, { settings });
+    const events = host.events();
+    const heard = events.next();
+    const principal = { id: 'token:all', role: 'all' };
+    await host.call('hidden', 'echo', {}, { principal });
+    await host.call('open', 'echo', {}, { principal });
+    expect((await heard).value).toMatchObject({ server: 'open' });
+    await events.return();
+  });
+});
+
 describe('a guard that tells listing from calling', () => {
   it('is asked for what is done: nothing is described that may not be listed #guard', async () => {
     const { host, modern } = newGateway(scripts, { settings: { surface: 'search' } });

@@ -49,7 +49,7 @@ describe('looking around with what is kept', () => {
     expect(servers.a.children).toEqual([]);
   });
 
-  it('leaves out what its asker may not use', async () => {
+  it('leaves out what its asker may not use #guard', async () => {
     const { store } = await keptOf({ a: { tools: [tool('x'), tool('hidden')] } });
     const { host } = newHost({ a: scripts.a }, { store });
     host.setGuard((_principal, _server, name) =>
@@ -57,6 +57,22 @@ describe('looking around with what is kept', () => {
     );
     const found = await host.discover({ kept: true });
     expect(found.map((one) => ('tool' in one ? one.tool : one))).toEqual(['x']);
+  });
+});
+
+describe('looking around with a role', () => {
+  it('starts no server of which the role sees nothing, and names none #roles-deny', async () => {
+    const { host, servers } = newHost(
+      { a: scripts.a, b: { on: { initialize: (_heard, child) => void child.exit() } } },
+      { settings: { roles: { r: { allow: ['a/*'] }, all: { allow: ['*'] } } } },
+    );
+    const all = { principal: { id: 'token:all', role: 'all' } };
+    const own = { principal: { id: 'token:r', role: 'r' } };
+    expect(await host.discover(own)).toMatchObject([{ server: 'a', tool: 'x' }]);
+    const { outcome, errors } = await host.search('x', own);
+    expect([outcome.kind, errors]).toEqual(['found', []]);
+    expect(servers.b.children).toEqual([]);
+    expect(await host.discover(all)).toMatchObject([{ server: 'a' }, { server: 'b', error: {} }]);
   });
 });
 

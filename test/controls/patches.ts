@@ -2286,6 +2286,492 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'if (call.attempts > 0) return;', replace: 'if (call.attempts >= 0) return;' }],
   },
   {
+    id: 'role-discovery',
+    breaks: 'Looking around starts and names servers of which a role sees nothing.',
+    file: 'src/host/discovery.ts',
+    foundBy: 'tests',
+    tests: ['src/host/discovery.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: `const visible = servers.filter(({ name }) =>
+    access.isAllowed(principal, serverRequest('list', name)),
+  );`,
+        replace: `const visible = servers;
+  void access;`,
+      },
+    ],
+  },
+  {
+    id: 'role-discovered-tools',
+    breaks: 'Looking around finds tools that a role may not use.',
+    file: 'src/host/discovery.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: '.filter((tool) => parts.access.isAllowed(principal, listed(server, tool.name)));',
+        replace: ';',
+      },
+    ],
+  },
+  {
+    id: 'role-definitions',
+    breaks:
+      'The tools of a server that a role does not see are asked for, and it is said whether it exists.',
+    file: 'src/host/discovery.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      { find: "parts.access.authorize(principal, serverRequest('list', name));", replace: '' },
+    ],
+  },
+  {
+    id: 'role-events',
+    breaks: 'The events of servers that the role of the local user does not see are told.',
+    file: 'src/host/host-core.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/roles.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "server === '' || this.access.isAllowed(localUser, serverRequest('events', server));",
+        replace: 'server !== undefined;',
+      },
+    ],
+  },
+  {
+    id: 'role-output',
+    breaks: 'What a server writes is told to a role that is no operator, or does not see it.',
+    file: 'src/host/host-core.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "this.parts.access.authorize(localUser, serverRequest('events', server));",
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'role-stop',
+    breaks: 'A role that is no operator stops a server, or one that it does not see.',
+    file: 'src/host/servers/server-control.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "this.#parts.access.authorize(localUser, serverRequest('stop', name));",
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'role-reload',
+    breaks: 'A role that is no operator starts a server anew, or one that it does not see.',
+    file: 'src/host/servers/server-control.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "this.#parts.access.authorize(localUser, serverRequest('reload', name));",
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'role-lease',
+    breaks: 'A server that the role of the local user does not see is started by a command.',
+    file: 'src/host/servers/server-control.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "this.#parts.access.authorize(localUser, serverRequest('lease', name));",
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'role-seen-servers',
+    breaks: 'A command is answered about a server that the role of the local user does not see.',
+    file: 'src/host/host-core.ts',
+    foundBy: 'tests',
+    tests: ['src/instance/control-access.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      { find: "this.parts.access.authorize(localUser, serverRequest('list', name));", replace: '' },
+    ],
+  },
+  {
+    id: 'guard-spawn',
+    breaks: 'A server is registered without asking the guard.',
+    file: 'src/host/servers/server-control.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/method-access.test.ts'],
+    promise: 'guard',
+    edits: [
+      {
+        find: "access.authorize(localUser, serverRequest('spawn', name));",
+        replace: 'void access;',
+      },
+    ],
+  },
+  {
+    id: 'role-server-names',
+    breaks: 'The error for a server that does not exist names servers that a role does not see.',
+    file: 'src/host/pipeline-parts.ts',
+    foundBy: 'tests',
+    tests: ['src/host/told-names.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "return (server) => this.access.isAllowed(principal, serverRequest('list', server));",
+        replace: "return (server) => server !== '' && principal !== undefined;",
+      },
+    ],
+  },
+  {
+    id: 'role-disabled-servers',
+    breaks: 'Somebody who is no operator is told why a server cannot be used.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/host/told-names.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: "if (isHere || isOperatorOf(principal, '')) throw thrown;",
+        replace: "if (isHere || isOperatorOf(principal, '') || server) throw thrown;",
+      },
+    ],
+  },
+  {
+    id: 'role-tool-names',
+    breaks: 'The error for a tool that does not exist names tools that a role may not use.',
+    file: 'src/host/call/call-faults.ts',
+    foundBy: 'tests',
+    tests: ['src/host/told-names.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: 'return (name) => access.isAllowed(principal, { ...asked, name });',
+        replace: 'return (name) => [access, principal, asked, name].length > 0;',
+      },
+    ],
+  },
+  {
+    id: 'role-own-list',
+    breaks: 'The list has the tools of the gateway itself that a role may not use.',
+    file: 'src/downstream/view/view.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/roles.test.ts'],
+    promise: 'roles-deny',
+    edits: [
+      {
+        find: 'const own = ownDefinitions(this.#settings, servers, mayList);',
+        replace:
+          'const own = ownDefinitions(this.#settings, servers, () => mayList !== undefined);',
+      },
+    ],
+  },
+  {
+    id: 'role-audited-late',
+    breaks: 'A call stands in line though its role was taken away while the audit log was written.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: `      await written;
+      decideAgain(parts, call);`,
+        replace: '      await written;',
+      },
+    ],
+  },
+  {
+    id: 'role-charged-late',
+    breaks: 'A call stands in line though its role was taken away while its budget was read.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: `      await waitedFor(call, wait);
+      decideAgain(parts, call);`,
+        replace: '      await waitedFor(call, wait);',
+      },
+    ],
+  },
+  {
+    id: 'role-charged-answer',
+    breaks: 'A call is charged for an answer that it may not have any more.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [{ find: "if (!isKeyed) decideOnAnswer(parts, call, 'no');", replace: '' }],
+  },
+  {
+    id: 'role-shared-answer',
+    breaks: 'A call gets the answer that is kept with its key though its role was taken away.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [{ find: "decideOnAnswer(parts, call, isKeyed ? 'yes' : 'no');", replace: '' }],
+  },
+  {
+    id: 'role-kept-error',
+    breaks: 'A call gets the error that is kept with its key though its role was taken away.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: 'namedFault(faultToTell(parts, call, faultFrom(thrown)), call)',
+        replace: 'namedFault([faultToTell, faultFrom(thrown)][1] as Fault, call)',
+      },
+    ],
+  },
+  {
+    id: 'role-started-late',
+    breaks: 'A server is started for a call whose role was taken away while it waited.',
+    file: 'src/host/call/attempts.ts',
+    foundBy: 'tests',
+    tests: ['src/host/call/decided-again.test.ts'],
+    promise: 'policy-at-once',
+    edits: [
+      {
+        find: `    // Nothing is started for who may not use it any more.
+    decideAgain(this.#parts, this.#call);
+`,
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'hidden-progress',
+    breaks: 'The progress of a call whose tool was hidden is told.',
+    file: 'src/downstream/relay/relay.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'if (this.#parts.isHeard(incoming)) incoming.progressed(params);',
+        replace: 'incoming.progressed(params);',
+      },
+    ],
+  },
+  {
+    id: 'hidden-input',
+    breaks: 'The question that a modern server answers with is asked though its tool was hidden.',
+    file: 'src/downstream/relay/relay.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'if (!this.#parts.isHeard(incoming)) return this.#deliverFault(incoming, to, hiddenFault(to));',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'hidden-address',
+    breaks: 'A client is asked to open the address of a tool that was hidden.',
+    file: 'src/downstream/relay/relay.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'if (this.#parts.isHeard(incoming)) return this.#elicitByAddress(incoming, to, fault);',
+        replace: 'if (fault) return this.#elicitByAddress(incoming, to, fault);',
+      },
+    ],
+  },
+  {
+    id: 'hidden-task-asks',
+    breaks: 'A task asks its client though its tool was hidden.',
+    file: 'src/downstream/clients/hearing.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: '      return access.isAllowed(principal, request);',
+        replace: '      return request.server === server;',
+      },
+    ],
+  },
+  {
+    id: 'hidden-server-asks',
+    breaks: 'A server that was hidden asks its only client between calls.',
+    file: 'src/downstream/clients/hearing.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'return seesServer(this.#host, principal, server);',
+        replace: 'return seesServer !== undefined;',
+      },
+    ],
+  },
+  {
+    id: 'hidden-questions',
+    breaks: 'A legacy client is asked by a server that was hidden.',
+    file: 'src/downstream/clients/legacy-session.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [{ find: 'this.#isSilent || !mayHear()', replace: 'this.#isSilent' }],
+  },
+  {
+    id: 'hidden-messages',
+    breaks: 'A legacy client hears the log lines of a server that was hidden.',
+    file: 'src/downstream/clients/legacy-session.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [{ find: 'if (!this.#mayHear(server, message, caller)) return;', replace: '' }],
+  },
+  {
+    id: 'question-of-another',
+    breaks: 'The question of a parked call is shown to another principal with the same key.',
+    file: 'src/downstream/relay/parking.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/relay/parking.test.ts'],
+    promise: 'own-answers-only',
+    edits: [
+      {
+        find: 'call.key !== key || call.principal !== incoming.principal.id',
+        replace: 'call.key !== key',
+      },
+    ],
+  },
+  {
+    id: 'call-of-another',
+    breaks: 'A parked call is continued by another principal that has its state.',
+    file: 'src/downstream/relay/parking.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/relay/parking.test.ts'],
+    promise: 'state-once',
+    edits: [
+      {
+        find: 'state.principal === incoming.principal.id && call?.fingerprint',
+        replace: 'call?.fingerprint',
+      },
+    ],
+  },
+  {
+    id: 'state-of-another',
+    breaks: 'The state of a question of a modern server is valid for every principal.',
+    file: 'src/downstream/relay/sealed-states.ts',
+    foundBy: 'tests',
+    tests: roleTests,
+    promise: 'roles-deny',
+    edits: [
+      { find: 'return isInTime && isTheirs &&', replace: 'void isTheirs; return isInTime &&' },
+    ],
+  },
+  {
+    id: 'hidden-stays-watched',
+    breaks: 'A resource stays watched for a legacy client after it was hidden.',
+    file: 'src/downstream/gateway.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'session.policyChanged((watched) => mayWatch(this, session.principal, watched));',
+        replace: 'session.policyChanged(() => true);',
+      },
+    ],
+  },
+  {
+    id: 'hidden-stays-listened',
+    breaks: 'A resource stays watched for a modern client after it was hidden.',
+    file: 'src/downstream/gateway.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'watch: (watched) => mayWatch(this, principal, watched),',
+        replace: 'watch: () => true,',
+      },
+    ],
+  },
+  {
+    id: 'hidden-modern-questions',
+    breaks: 'A modern client is asked by a server that was hidden.',
+    file: 'src/downstream/clients/modern-client.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'this.#mayHear(question.server, message, caller);',
+        replace: 'question.server !== undefined;',
+      },
+    ],
+  },
+  {
+    id: 'hidden-modern-messages',
+    breaks: 'A modern client hears what a server says that was hidden.',
+    file: 'src/downstream/clients/modern-client.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/hidden-later.test.ts'],
+    promise: 'hidden-is-silent',
+    edits: [
+      {
+        find: 'if (!(caller instanceof Incoming) || !this.#mayHear(server, message, caller)) return;',
+        replace: 'if (!(caller instanceof Incoming) || server === undefined) return;',
+      },
+    ],
+  },
+  {
+    id: 'guard-news',
+    breaks: 'Clients hear that the list of a server has changed that they may not see.',
+    file: 'src/downstream/client-news.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/method-access.test.ts'],
+    promise: 'guard',
+    edits: [
+      {
+        find: 'isPolicyNew || requests.some((request) => access.isAllowed(principal, request));',
+        replace: '[access, principal, requests].length > 0;',
+      },
+    ],
+  },
+  {
+    id: 'guard-kept-tools',
+    breaks: 'Looking around with what is kept finds tools that may not be used.',
+    file: 'src/host/discovery.ts',
+    foundBy: 'tests',
+    tests: ['src/host/discovery.test.ts'],
+    promise: 'guard',
+    edits: [
+      {
+        find: `const allowed = tools.filter((tool) =>
+    parts.access.isAllowed(principal, listed(server, tool.name)),
+  );`,
+        replace: 'const allowed = tools;',
+      },
+    ],
+  },
+  {
     id: 'role-notifications',
     breaks: 'Notifications of a client reach servers that it may not use.',
     file: 'src/downstream/clients/client-notifications.ts',

@@ -163,6 +163,29 @@ describe('a legacy server that asks a modern client', () => {
     ]);
   });
 
+  it('shows its question again for the same key, and not to another person with that key #own-answers-only', async () => {
+    const { child, ask, peer, host, modern } = await asking();
+    host.setGuard(() => ({ allow: true }));
+    child.answer(callOf(child), text('done'));
+    const keyed = (from: typeof peer) => {
+      const params = { name: 's__ask', arguments: { n: 1 } };
+      return from.request('tools/call', params, { 'holdfast/idempotencyKey': 'k' });
+    };
+    const first = keyed(peer);
+    await settled();
+    ask(50);
+    await settled();
+    expect(first.result).toMatchObject({ resultType: 'input_required' });
+    const principal = { id: 'token:x', role: null };
+    const [same, other] = [
+      keyed(peer),
+      keyed(modern({ elicitation: {} }, { principal, key: 'x' })),
+    ];
+    await settled();
+    expect(same.result).toMatchObject({ resultType: 'input_required' });
+    expect(other.answers).toEqual([]);
+  });
+
   it('is notified when the client never returns', async () => {
     const { reply, child, ask, again, clock, gateway } = await asking();
     ask(50);

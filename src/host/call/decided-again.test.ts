@@ -2,14 +2,16 @@
 // what was not sent for it. What was taken away meanwhile is neither sent nor given out.
 
 import { describe, expect, it } from 'vitest';
+import { auditTrail } from '../../../test/support/audit-log.ts';
 import { newHost, settled } from '../../../test/support/fake-gateway.ts';
 import { manualClock } from '../../../test/support/manual-clock.ts';
 import { ErrorAnswer, type Script, text, tool } from '../../../test/support/scripted-server.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { KeyedRecord } from '../../policy/idempotency.ts';
 import { KeyedMemory } from '../../policy/keyed-memory.ts';
-import type { Principal } from '../../policy/principal.ts';
+import { localUser, type Principal } from '../../policy/principal.ts';
 import { noRoles, Roles } from '../../policy/roles/roles.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
 
 const ann: Principal = { id: 'token:ann', role: 'r' };
 const rules = { allow: ['s/*'], deny: [], operator: false };
@@ -164,6 +166,20 @@ describe('a call whose role is taken away', () => {
     expect(sent()).toBe(1);
   });
 
+  it('is not charged for what was asked for an equal call, though that is beyond the limit #policy-at-once', async () => {
+    const { call, takeAway, servers, host } = newWorld(silent, {
+      tools: { get: { cacheMs: 60_000 } },
+    });
+    const first = call('get');
+    await settled();
+    const second = host.withBudget({ bytes: 5 }, () => call('get'));
+    await settled();
+    takeAway();
+    const { child } = servers.s;
+    child.answer(child.last('tools/call'), text('done'));
+    expect([await first, await second]).toEqual(['ok', ['denied', 'no']]);
+  });
+
   it('is decided by a guard at that time, too #policy-at-once', async () => {
     const { call, servers, sent, host } = newWorld({
       on: { ...answering.on, initialize: () => undefined },
@@ -183,4 +199,56 @@ describe('a call whose role is taken away', () => {
     expect(await ended).toEqual(['denied', 'no']);
     expect(sent()).toBe(0);
   });
+});
+
+describe('a call whose role is taken away before it waits for a busy server', () => {
+  /** The only place of the server is taken. What is held is the disk of the audit log, or what was spent before. */
+  async function busy(what: 'the audit log' | 'its budget') {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const spent = new MemoryStore({ clock: manualClock() }).records('spent', {
+      durability: 'process',
+    });
+    const isAudit = what === 'the audit log';
+    if (!isAudit) spent.entries = () => held.then(() => []);
+    const { trail, disk } = auditTrail();
+    const settings = {
+      roles: { r: { allow: ['s/*'], ...(isAudit ? {} : { budget: { calls: 9 } }) } },
+    };
+    const { host } = newHost(
+      { s: { tools: [tool('put')], ...silent } },
+      {
+        ...{ config: { s: { concurrency: 1 } }, settings, audit: { mode: 'required', trail } },
+        kept: { keyed: new KeyedMemory(manualClock()), spent },
+      },
+    );
+    const ends: unknown[] = [];
+    const call = async (principal: Principal) => {
+      host.call('s', 'put', {}, { principal }).then(
+        () => ends.push('ok'),
+        (thrown: unknown) => ends.push(thrown instanceof Fault ? thrown.code : thrown),
+      );
+      await settled();
+    };
+    await call(localUser);
+    expect(host.find('s').admission.inside).toBe(1);
+    if (isAudit) disk.held = held;
+    return { host, call, release, ends };
+  }
+
+  it.each(['the audit log', 'its budget'] as const)(
+    'is told so when %s has been waited for, and does not stand in line #policy-at-once',
+    async (what) => {
+      const { host, call, release, ends } = await busy(what);
+      await call(ann);
+      expect([ends, host.find('s').admission.queued]).toEqual([[], 0]);
+      host.parts.access.roles = withoutIt;
+      release();
+      await settled();
+      await settled();
+      expect(ends).toEqual(['denied']);
+    },
+  );
 });

@@ -5,8 +5,8 @@ import { cutBy } from '../policy/principal.ts';
 import { maxPending } from './clients/asked-client.ts';
 import { clientIdleMs } from './clients/modern-clients.ts';
 import { maxUnderWay } from './contract.ts';
+import { maxKept } from './relay/kept-outcomes.ts';
 import { maxAsked } from './relay/parked-call.ts';
-import { maxKept } from './relay/parking.ts';
 import { maxListenings, maxWatched } from './subscriptions/watching.ts';
 
 const echo = { tools: [tool('t')], on: { 'tools/call': () => text('') } };

@@ -3635,6 +3635,34 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'if (largest === owner) this', replace: 'if (largest) this' }],
   },
   {
+    id: 'outcomes-without-share',
+    breaks: 'One owner may have all outcomes of parked calls that are kept.',
+    file: 'src/downstream/relay/kept-outcomes.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/downstream/relay/kept-outcomes.test.ts'],
+    edits: [
+      {
+        find: 'while (this.#isBeyondShare(owner)) this.#forgetOldest(owner);',
+        replace: 'void this.#isBeyondShare;',
+      },
+    ],
+  },
+  {
+    id: 'outcomes-without-weight',
+    breaks: 'Outcomes of parked calls are kept however many bytes they have together.',
+    file: 'src/downstream/relay/kept-outcomes.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/downstream/relay/kept-outcomes.test.ts'],
+    edits: [
+      {
+        find: 'while (this.#all > maxBytes) this.#forgetOldest(this.#bytes.largest());',
+        replace: '',
+      },
+    ],
+  },
+  {
     id: 'capabilities-of-any-size',
     breaks: 'A client can declare capabilities of any size, which are kept with its session.',
     file: 'src/downstream/clients/legacy-session.ts',

@@ -86,14 +86,14 @@ export class ParkedCall {
   #count = 0;
   #expiry: Disposable | undefined;
 
-  constructor(caller: Incoming, edges: ParkedCallEdges, forget: () => void) {
+  constructor(caller: Incoming, edges: ParkedCallEdges, forget: (call: ParkedCall) => void) {
     this.caller = caller;
     this.#current = caller;
     this.#clock = edges.clock;
     this.#seal = edges.seal;
     this.#replica = edges.replica;
     this.#caught = edges.caught;
-    this.#forget = forget;
+    this.#forget = () => forget(this);
     this.fingerprint = requestFingerprint(caller);
     this.key = idempotencyKeyOf(caller.message);
     this.#wait(caller, 0);
@@ -254,9 +254,11 @@ export class ParkedCall {
     return this.#hasBeenGivenUp;
   }
 
-  /** It has its outcome and is kept only for a client that asks for it again. */
-  get hasEnded(): boolean {
-    return this.#hasEnded;
+  /** Of the requests that are kept with it: the first, and the one with which its client returned last. */
+  get requestBytes(): number {
+    const { message } = this.caller;
+    const last = this.#current === this.caller ? 0 : this.#current.message.bytes.length;
+    return message.bytes.length + last;
   }
 
   /** Its outcome is not kept any longer. */

@@ -9,11 +9,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ownerIdIn } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import type { Incoming } from '../incoming.ts';
+import { KeptOutcomes } from './kept-outcomes.ts';
 import { type Deliver, ParkedCall, type ParkedState, requestFingerprint } from './parked-call.ts';
 import type { Seal } from './seal.ts';
-
-/** Outcomes that are kept for clients that ask again; beyond, the oldest are not. */
-export const maxKept = 256;
 
 export class Parking {
   readonly #clock: Clock;
@@ -22,11 +20,12 @@ export class Parking {
   readonly #caught: (error: unknown) => void;
   /**
    * Calls that are under way, each in its server's place or one of a bounded number that its client
-   * is asked for (roots-room), and at most `maxKept` that have ended.
+   * is asked for (roots-room), and a bounded number that have ended (kept-outcomes).
    */
   readonly #byId = new Map<string, ParkedCall>();
   /** The same by the request that began them; each ends with its request. */
   readonly #byCaller = new WeakMap<object, ParkedCall>();
+  readonly #kept = new KeptOutcomes();
 
   /** `caught` receives an unexpected error; `replica` is this one, where there are several. */
   constructor(clock: Clock, seal: Seal, caught: (error: unknown) => void, replica?: string) {
@@ -47,7 +46,10 @@ export class Parking {
     if (!call) {
       const [clock, seal, replica, caught] = [this.#clock, this.#seal, this.#replica, this.#caught];
       const edges = { clock, seal, replica, caught };
-      call = new ParkedCall(caller, edges, () => this.#byId.delete(call?.id ?? ''));
+      call = new ParkedCall(caller, edges, (forgotten) => {
+        this.#byId.delete(forgotten.id);
+        this.#kept.remove(forgotten);
+      });
       this.#byCaller.set(caller, call);
       if (!call.hasBeenGivenUp) this.#byId.set(call.id, call);
     }
@@ -59,17 +61,12 @@ export class Parking {
     return this.#byCaller.has(caller);
   }
 
-  /** The call itself has ended: passed to whoever waits for it now. */
-  ended(caller: Incoming, deliver: Deliver): void {
+  /** The call itself has ended, with so many bytes: passed to whoever waits for it now. */
+  ended(caller: Incoming, deliver: Deliver, bytes: number): void {
     const call = this.#byCaller.get(caller);
     if (!call) return deliver(caller);
     call.ended(deliver);
-    if (this.#byId.size > maxKept) this.#forgetOldest();
-  }
-
-  #forgetOldest(): void {
-    const ended = [...this.#byId.values()].filter((call) => call.hasEnded);
-    for (const call of ended.slice(0, Math.max(0, ended.length - maxKept))) call.forget();
+    if (this.#byId.has(call.id)) this.#kept.add(call, bytes);
   }
 
   /** Whether this is one of our states. Then the request is handled here, to its end. */

@@ -158,7 +158,8 @@ export class Relay {
       const deliver = (client: Incoming) => this.#deliver(client, to, answer, way.sent);
       const bytes = answer.result.end - answer.result.start;
       const isParked = parking.isParked(incoming);
-      return parking.ended(incoming, isParked ? this.#paid(deliver, request, to, bytes) : deliver);
+      const paid = isParked ? this.#paid(deliver, request, to, bytes) : deliver;
+      return parking.ended(incoming, paid, bytes);
     };
     const failed = (thrown: unknown) => {
       to.settled?.();
@@ -167,7 +168,8 @@ export class Relay {
       const deliver = (client: Incoming) => this.#deliverFault(client, to, fault);
       const bytes = fault.cause instanceof RpcAnswer ? fault.cause.error.length : 0;
       const isCounted = bytes > 0 && parking.isParked(incoming);
-      parking.ended(incoming, isCounted ? this.#paid(deliver, request, to, bytes) : deliver);
+      const paid = isCounted ? this.#paid(deliver, request, to, bytes) : deliver;
+      parking.ended(incoming, paid, bytes);
     };
     incoming.isCarried = true;
     incoming.about = accessRequestOf(request);
@@ -184,7 +186,7 @@ export class Relay {
     if (!(thrown instanceof Fault)) caught(thrown);
     const fault = faultFrom(thrown).with({ server: to.server, dispatched: 'yes' });
     contain(
-      () => parking.ended(incoming, (client) => this.#deliverFault(client, to, fault)),
+      () => parking.ended(incoming, (client) => this.#deliverFault(client, to, fault), 0),
       caught,
     );
   }

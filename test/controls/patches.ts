@@ -3860,7 +3860,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'replicas',
     tests: ['src/downstream/http/replicas/replicas.test.ts'],
-    edits: [{ find: `&& holder !== undefined;`, replace: `&& holder === '';` }],
+    edits: [{ find: `holder !== undefined && holder !== replica`, replace: `holder === ""` }],
   },
   {
     id: 'draining-keeps-new-work',

@@ -527,8 +527,8 @@ export const patches: readonly Patch[] = [
     promise: 'budgets-kept',
     edits: [
       {
-        find: 'this.#calls < this.#reserved.calls ? undefined',
-        replace: 'this.#calls < this.#max.calls ? undefined',
+        find: 'if (this.#calls >= this.#reserved.calls) return',
+        replace: 'if (this.#calls >= this.#max.calls) return',
       },
     ],
   },
@@ -1307,7 +1307,9 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/policy/keyed-records.test.ts'],
     promise: 'idempotency-key',
-    edits: [{ find: 'if (isNew) index.forget(slot);', replace: '' }],
+    edits: [
+      { find: 'if (isNew) index.forget(slot);\n      throw error;', replace: 'throw error;' },
+    ],
   },
   {
     id: 'sealed-moved',
@@ -1337,7 +1339,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/downstream/http/legacy/kept-sessions.test.ts'],
     promise: 'kept-sessions',
-    edits: [{ find: 'if (owner.role === principal.role) return', replace: 'return' }],
+    edits: [{ find: 'if (owner.role === principal.role) {', replace: "if (owner.id !== '') {" }],
   },
   {
     id: 'busy-server-called-early',
@@ -1402,8 +1404,8 @@ export const patches: readonly Patch[] = [
     rules: ['never-twice'],
     edits: [
       {
-        find: 'return put.isPut ? undefined',
-        replace: `return put.isPut || put.entry?.value.state === 'begun' ? undefined`,
+        find: 'if (put.isPut)',
+        replace: `if (put.isPut || put.entry?.value.state === 'begun')`,
       },
     ],
   },
@@ -1499,9 +1501,9 @@ export const patches: readonly Patch[] = [
     rules: ['duplicated', 'key'],
     edits: [
       {
-        find: 'const found = await this.#store.claim(slot, begun, keptMs);',
-        replace: `const found = await this.#store.claim(slot, begun, keptMs);
-    if (found === void 0) await this.#store.free(slot);`,
+        find: 'if (found !== void 0) return replayed(found, key, fingerprint);',
+        replace: `if (found !== void 0) return replayed(found, key, fingerprint);
+    await this.#store.free(slot);`,
       },
     ],
   },
@@ -2859,8 +2861,8 @@ export const patches: readonly Patch[] = [
         replace: `const text = this.#seal.names.read(['task', ''], handle); void principal;`,
       },
       {
-        find: `return this.#seal.names.hide(['task', principal.id], JSON.stringify([server, taskId, tool]));`,
-        replace: `void principal; return this.#seal.names.hide(['task', ''], JSON.stringify([server, taskId, tool]));`,
+        find: `return this.#seal.names.hide(['task', principal.id], JSON.stringify(parts));`,
+        replace: `void principal; return this.#seal.names.hide(['task', ''], JSON.stringify(parts));`,
       },
     ],
   },
@@ -3772,14 +3774,14 @@ export const patches: readonly Patch[] = [
   {
     id: 'revoked-letters-are-read',
     breaks: 'What a worker has asked for before its credential was revoked is run afterwards.',
-    file: 'src/broker/hub/hub.ts',
+    file: 'src/broker/hub/kept-letters.ts',
     foundBy: 'tests',
     promise: 'revoked',
     tests: ['src/fleet/orchestrator/worker-watch.test.ts'],
     edits: [
       {
-        find: 'if (!shelf.withdraw(number)) continue;',
-        replace: 'if (number > 0) continue;',
+        find: 'if (!shelf.withdraw(held.number)) continue;',
+        replace: 'if (held.number > 0) continue;',
       },
     ],
   },

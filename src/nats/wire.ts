@@ -34,7 +34,7 @@ export class Wire<E extends Refused> {
   readonly ended: Promise<E>;
   #end: (why: E) => void = () => {};
   #over: E | undefined;
-  /** How to reject what waits for an answer, until it has come; each waits `answerMs` at most. */
+  /** Who hears of the end: what waits for an answer, `answerMs` at most, and listeners until they dispose of it. */
   readonly #waiting = new Set<(why: E) => void>();
   /** Who hears that a subject may not be used; bound: the parts of one link. */
   readonly #violated: ((subject: string) => void)[] = [];
@@ -64,6 +64,19 @@ export class Wire<E extends Refused> {
 
   get info() {
     return this.#connection.info;
+  }
+
+  /** How many would hear of its end now. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Called once, with the reason: at the end, or at once if that has come. Nothing is held once it is disposed of. */
+  onEnd(heard: (why: E) => void): Disposable {
+    const told = (why: E) => contain(() => heard(why), this.#caught);
+    if (this.#over === undefined) this.#waiting.add(told);
+    else told(this.#over);
+    return { [Symbol.dispose]: () => void this.#waiting.delete(told) };
   }
 
   onViolation(heard: (subject: string) => void): void {
@@ -121,7 +134,7 @@ export class Wire<E extends Refused> {
     this.#over = why;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const reject of waiting) reject(why);
+    for (const told of waiting) told(why);
     this.#end(why);
   }
 

@@ -88,8 +88,10 @@ function pull({ wire, clock }: Session, consumer: string, batch: number): Promis
     const inbox = wire.newInbox();
     const some: Delivered[] = [];
     let timer: Disposable | undefined;
+    let ending: Disposable | undefined;
     const end = () => {
       timer?.[Symbol.dispose]();
+      ending?.[Symbol.dispose]();
       subscription[Symbol.dispose]();
     };
     const done = (isDrained: boolean) => {
@@ -121,7 +123,7 @@ function pull({ wire, clock }: Session, consumer: string, batch: number): Promis
     wait();
     const request = JSON.stringify({ batch, max_bytes: atOnceBytes, no_wait: true });
     wire.publish(`$JS.API.CONSUMER.MSG.NEXT.${consumer}`, request, { reply: inbox });
-    wire.ended.then(failed).catch(ignored);
+    ending = wire.onEnd(failed);
   });
 }
 

@@ -38,7 +38,8 @@ export class StreamWatch implements Disposable {
   #following: Disposable | undefined;
   #subscription: Disposable | undefined;
   #timer: Disposable | undefined;
-  #session: Session | undefined;
+  /** Another one whenever what was followed is given up. */
+  #round = 0;
 
   constructor(parts: StreamWatchParts) {
     this.#parts = parts;
@@ -59,15 +60,14 @@ export class StreamWatch implements Disposable {
   [Symbol.dispose](): void {
     this.#following?.[Symbol.dispose]();
     this.#following = undefined;
-    this.#session = undefined;
     this.#stop();
   }
 
   #follow(session: Session): void {
-    this.#session = session;
     this.#stop();
-    this.#begin(session).catch((error: unknown) => {
-      if (this.#session !== session || session.wire.over !== undefined) return;
+    const round = this.#round;
+    this.#begin(session, round).catch((error: unknown) => {
+      if (this.#round !== round || session.wire.over !== undefined) return;
       const isKnown = error instanceof StoreError || error instanceof NatsError;
       if (!isKnown) this.#parts.caught(error);
       // The server does not do what it should: everything begins anew, after a delay.
@@ -75,16 +75,17 @@ export class StreamWatch implements Disposable {
     });
   }
 
-  async #begin(session: Session): Promise<void> {
+  async #begin(session: Session, round: number): Promise<void> {
     const { stream } = this.#parts;
     // Made now if it is not there, and looked at again if it was made anew.
     await stream.state();
+    if (this.#round !== round) return;
     const { wire, api } = session;
     const inbox = wire.newInbox();
     const name = `hfw${randomBytes(8).toString('hex')}`;
     let delivered = 0;
     const heard = (message: Msg) => {
-      if (this.#session !== session) return;
+      if (this.#round !== round) return;
       this.#waitForBeat(session);
       const change = messageFrom(message);
       if (change === undefined) return;
@@ -109,7 +110,7 @@ export class StreamWatch implements Disposable {
     await api.call(`CONSUMER.CREATE.${stream.name}.${name}`, request).catch((error: unknown) => {
       throw api.known(error);
     });
-    if (this.#session !== session) return;
+    if (this.#round !== round) return;
     this.#waitForBeat(session);
     // Whatever has happened before now was not told.
     this.#tell({ kind: 'gap' });
@@ -118,12 +119,13 @@ export class StreamWatch implements Disposable {
   #waitForBeat(session: Session): void {
     this.#timer?.[Symbol.dispose]();
     const silent = () => {
-      if (this.#session === session && session.wire.over === undefined) this.#follow(session);
+      if (session.wire.over === undefined) this.#follow(session);
     };
     this.#timer = this.#parts.clock.after(silentMs, silent, true);
   }
 
   #stop(): void {
+    this.#round += 1;
     this.#subscription?.[Symbol.dispose]();
     this.#timer?.[Symbol.dispose]();
     this.#subscription = undefined;

@@ -116,16 +116,16 @@ export class BrokerFront {
     const call = new BrokeredCall(key, link, mail, this.#parts.clock, this.#calls);
     const principal = this.#parts.principalOf(mail.from);
     const message = messageIn(mail.body);
-    const hasRoom = this.#calls.hasRoomFor(call);
+    if (message instanceof WireError) {
+      const unreadable = { code: rpcCodes.parseError, message: message.message };
+      return call.refuse(errorFrame('null', unreadable));
+    }
+    if (message.kind !== 'request') return mail.ack();
+    if (principal === undefined) return call.refuse(errorFrame(idText(message), nobody));
+    const refusal = refusalOf(message, this.#calls.hasRoomFor(call));
+    if (refusal !== undefined) return call.refuse(errorFrame(idText(message), refusal));
     this.#calls.admit(call);
     this.#watch.begin();
-    if (message instanceof WireError) {
-      return this.#refuse(call, 'null', { code: rpcCodes.parseError, message: message.message });
-    }
-    if (message.kind !== 'request') return call.withdrawn();
-    if (principal === undefined) return this.#refuse(call, idText(message), nobody);
-    const refusal = refusalOf(message, hasRoom);
-    if (refusal !== undefined) return this.#refuse(call, idText(message), refusal);
     const { mailbox, seat } = mail.from;
     const from = {
       principal,
@@ -133,10 +133,6 @@ export class BrokerFront {
       ...(mail.isKept && { callId: mail.id }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
-  }
-
-  #refuse(call: BrokeredCall, id: string, error: ErrorToSend): void {
-    call.answer(errorFrame(id, error));
   }
 
   #pulled(link: Link, { from, about, body, id }: Mail): void {

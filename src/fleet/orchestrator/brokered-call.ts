@@ -109,6 +109,12 @@ export class BrokeredCall implements Reply {
     this.#deliver();
   }
 
+  /** The answer to a request that was not admitted: nothing of it has run, and nobody keeps it. */
+  refuse(frame: Frame): void {
+    this.#answer = joinPieces(frame);
+    this.#deliver();
+  }
+
   withdrawn(): void {
     if (this.#isOver || this.isAnswered) return;
     this.#isOver = true;

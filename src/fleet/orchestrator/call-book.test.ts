@@ -37,6 +37,23 @@ describe('the answers that are kept for workers', () => {
     expect(kept('w', 'a', 'b', 'c', 'd')).toEqual(['w', 'c', 'd']);
   });
 
+  it('of one that has many small ones take no room of those of others #no-growth', () => {
+    const { answer, kept } = book();
+    answer('well', 'w', 1);
+    const keys = Array.from({ length: limits.answered + 20 }, (_, at) => `k${at}`);
+    for (const key of keys) answer('busy', key, 1);
+    answer('late', 'l', 1);
+    expect(kept('w', 'l')).toEqual(['w', 'l']);
+    expect(kept(...keys)).toEqual(keys.slice(-(limits.answered - 2)));
+  });
+
+  it('of as many workers as there is room for make room for the next one #no-growth', () => {
+    const { answer, kept } = book();
+    const keys = Array.from({ length: limits.answered + 1 }, (_, at) => `k${at}`);
+    for (const key of keys) answer(`worker of ${key}`, key, 1);
+    expect(kept(...keys)).toEqual(keys.slice(1));
+  });
+
   it('end after their time, and the last one is kept until then, however large #no-growth', () => {
     const { clock, answer, kept } = book();
     answer('slow', 'a', 5_000);

@@ -1,7 +1,8 @@
 // The calls that workers have made, by worker and call id: those that run, and those that were answered, for as
 // long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
-// running; answers are kept for some minutes, within a limit of bytes. Beyond it the worker that has most of them
-// loses its oldest, so that one that does not fetch its answers takes no room of the others.
+// running; answers are kept for some minutes, within a limit of their number and one of their bytes. Beyond either
+// the worker that has most of it loses its oldest, so that one that does not fetch its answers takes no room of the
+// others. A request that was refused before it ran is not in the book.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -27,6 +28,13 @@ interface Answered {
   readonly until: number;
 }
 
+/** The answers of one worker. */
+interface Holding {
+  bytes: number;
+  /** Oldest first. */
+  readonly keys: Set<string>;
+}
+
 export class CallBook {
   readonly #clock: Clock;
   readonly #limits: CallBookLimits;
@@ -34,8 +42,8 @@ export class CallBook {
   readonly #calls = new Map<string, BrokeredCall>();
   /** Oldest first, by key; at most `answered`. */
   readonly #answered = new Map<string, Answered>();
-  /** Bytes of answers, by worker; only those that have any. */
-  readonly #bytesOf = new Map<string, number>();
+  /** By worker; only those that have any of the answers above. */
+  readonly #holdings = new Map<string, Holding>();
   /** How many run, by worker and way; only those that have any. */
   readonly #running = new Map<string, number>();
   #bytes = 0;
@@ -75,7 +83,7 @@ export class CallBook {
     this.#ended(call);
     const until = this.#clock.now() + this.#limits.answeredMs;
     this.#answered.set(call.key, { call, until });
-    this.#weigh(call, 1);
+    this.#hold(call);
     this.#forgetOld();
     this.#makeRoom();
   }
@@ -95,34 +103,64 @@ export class CallBook {
   #forgetOld(): void {
     const now = this.#clock.now();
     for (const [key, { call, until }] of this.#answered) {
-      if (now < until && this.#answered.size <= this.#limits.answered) return;
+      if (now < until) return;
       this.#forget(key, call);
     }
   }
 
   /** The last one is kept, however large. */
   #makeRoom(): void {
-    while (this.#bytes > this.#limits.answeredBytes && this.#answered.size > 1) {
-      const [worker] = [...this.#bytesOf].reduce((one, other) => (other[1] > one[1] ? other : one));
-      const oldest = [...this.#answered].find(([, { call }]) => call.worker === worker);
-      if (oldest === undefined) return;
-      this.#forget(oldest[0], oldest[1].call);
+    const { answered, answeredBytes } = this.#limits;
+    while (this.#answered.size > answered) this.#forgetOldestOf(this.#largest(countOf));
+    while (this.#bytes > answeredBytes && this.#answered.size > 1) {
+      this.#forgetOldestOf(this.#largest(bytesOf));
     }
   }
 
-  #forget(key: string, call: BrokeredCall): void {
-    this.#answered.delete(key);
-    this.#calls.delete(key);
-    this.#weigh(call, -1);
+  /** Of several that have as much, the one that has had any for longest. */
+  #largest(sizeOf: (holding: Holding) => number): Holding | undefined {
+    let largest: Holding | undefined;
+    for (const holding of this.#holdings.values()) {
+      if (largest === undefined || sizeOf(holding) > sizeOf(largest)) largest = holding;
+    }
+    return largest;
   }
 
-  #weigh({ worker, response }: BrokeredCall, sign: 1 | -1): void {
-    const bytes = sign * (response?.length ?? 0);
-    this.#bytes += bytes;
-    const left = (this.#bytesOf.get(worker) ?? 0) + bytes;
-    if (left > 0) this.#bytesOf.set(worker, left);
-    else this.#bytesOf.delete(worker);
+  #forgetOldestOf(holding: Holding | undefined): void {
+    const [key] = holding?.keys ?? [];
+    const oldest = key === undefined ? undefined : this.#answered.get(key);
+    if (key === undefined || oldest === undefined) throw new Error('the answers are miscounted');
+    this.#forget(key, oldest.call);
   }
+
+  #hold({ key, worker, response }: BrokeredCall): void {
+    const holding = this.#holdings.get(worker) ?? { bytes: 0, keys: new Set<string>() };
+    const bytes = response?.length ?? 0;
+    this.#bytes += bytes;
+    holding.bytes += bytes;
+    holding.keys.add(key);
+    this.#holdings.set(worker, holding);
+  }
+
+  #forget(key: string, { worker, response }: BrokeredCall): void {
+    this.#answered.delete(key);
+    this.#calls.delete(key);
+    const holding = this.#holdings.get(worker);
+    const bytes = response?.length ?? 0;
+    this.#bytes -= bytes;
+    if (holding === undefined) return;
+    holding.bytes -= bytes;
+    holding.keys.delete(key);
+    if (holding.keys.size === 0) this.#holdings.delete(worker);
+  }
+}
+
+function countOf({ keys }: Holding): number {
+  return keys.size;
+}
+
+function bytesOf({ bytes }: Holding): number {
+  return bytes;
 }
 
 function lineOf({ worker, isKept }: BrokeredCall): string {

@@ -1,0 +1,45 @@
+// Requests of workers that are refused before they run: nothing is kept of them, so that they push out no answer, and
+// one that was refused for want of room is judged anew when it is asked again.
+
+import { describe, expect, it } from 'vitest';
+import { ReadMail } from '../../../test/support/broker-suite/read-mail.ts';
+import { playedRequest, startPlayedFleet } from '../../../test/support/played-fleet.ts';
+import { until } from '../../../test/support/until.ts';
+import { usualCallBookLimits } from './call-book.ts';
+
+describe('a request that is refused', () => {
+  it('because too many run may be asked again when there is room #no-growth', async () => {
+    await using fleet = await startPlayedFleet();
+    fleet.gateway.answer = undefined;
+    const bob = await fleet.broker.link('bob', 'caller');
+    const replies = await ReadMail.of(bob, 'mcp-reply');
+    const body = Buffer.from(playedRequest('tool'));
+    const ask = (id: string) => bob.tell({ id, to: 'boss', kind: 'mcp-request', about: id, body });
+    const { runningOfWorker } = usualCallBookLimits;
+    for (let at = 0; at < runningOfWorker; at += 1) ask(`call-${at}`);
+    await until(() => fleet.gateway.runs.length === runningOfWorker, 'they run');
+    ask('refused');
+    expect((await replies.next()).body.toString()).toContain('Too many requests');
+    fleet.gateway.runs[0]?.reply.answer(['first']);
+    expect((await replies.next()).body.toString()).toBe('first');
+    ask('refused');
+    await until(() => fleet.gateway.runs.length === runningOfWorker + 1, 'it runs');
+    fleet.gateway.runs.at(-1)?.reply.answer(['now']);
+    expect((await replies.next()).body.toString()).toBe('now');
+  });
+
+  it('because it cannot be read is refused each time, and takes no place of those that run #no-growth', async () => {
+    await using fleet = await startPlayedFleet();
+    const bob = await fleet.broker.link('bob', 'caller');
+    const replies = await ReadMail.of(bob, 'mcp-reply');
+    const send = (id: string, text: string) =>
+      bob.tell({ id, to: 'boss', kind: 'mcp-request', about: id, body: Buffer.from(text) });
+    for (let at = 0; at < 3; at += 1) {
+      send('bad', '{');
+      expect((await replies.next()).body.toString()).toContain('-32700');
+    }
+    // The id is not used up.
+    send('bad', playedRequest('tool'));
+    expect((await replies.next()).body.toString()).toBe(playedRequest('tool'));
+  });
+});

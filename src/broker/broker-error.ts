@@ -70,8 +70,12 @@ export class BrokerError extends Error {
   }
 }
 
+/** What may be wrong with a credential, and what to do. */
+export const credentialWords =
+  'it is wrong, revoked or expired; make another with holdfast token add';
+
 export function notAccepted(url: string): string {
-  return `${url} does not accept this credential: it is wrong, revoked or expired; make another with holdfast token add`;
+  return `${url} does not accept this credential: ${credentialWords}`;
 }
 
 /** Whether it says why a link is there no longer, and nothing about the letter that waited. */

@@ -2,7 +2,7 @@
 
 import type { NatsRefusal } from '../../nats/nats-error.ts';
 import type { Wire } from '../../nats/wire.ts';
-import { BrokerError, type BrokerRefusal } from '../broker-error.ts';
+import { BrokerError, type BrokerRefusal, credentialWords } from '../broker-error.ts';
 import { partOf } from './subjects.ts';
 
 export type BrokerWire = Wire<BrokerError>;
@@ -20,7 +20,8 @@ const reasons: Readonly<Record<NatsRefusal, BrokerRefusal>> = {
 };
 
 export function refuse(reason: NatsRefusal, detail: string): BrokerError {
-  return new BrokerError(reasons[reason], detail);
+  const words = reason === 'unauthorized' ? `${detail}: ${credentialWords}` : detail;
+  return new BrokerError(reasons[reason], words);
 }
 
 export function inboxPrefixOf(mailbox: string): string {

@@ -1,6 +1,7 @@
 // Why something at a NATS server was refused, or a connection to it has ended. Decided where it happens, from the
-// type of an error, its code or a number of the server, never from the text of a message. Who uses a connection says
-// which class of errors it wants (`Refuse`): the broker has one of its own, the store uses this one.
+// type of an error, its code or a number of the server, never from the text of a message; but for one word of the
+// protocol that has no number (`nats-client.ts`). Who uses a connection says which class of errors it wants (`Refuse`):
+// the broker has one of its own, the store uses this one.
 
 /**
  * - `unauthorized`: the server does not accept the credential

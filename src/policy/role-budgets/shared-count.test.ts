@@ -44,7 +44,7 @@ async function call(book: AccountBook, budget: ReturnType<typeof budgetOf>): Pro
 }
 
 describe('a budget that replicas share', () => {
-  it('is never exceeded, however their calls meet, and is spent to the last call #shared-budgets', async () => {
+  it('is never exceeded, however their calls meet, and is spent but for parts of blocks that others hold #shared-budgets', async () => {
     const plan = fc.record({
       limit: fc.integer({ min: 0, max: 200 }),
       order: fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 260 }),

@@ -21,6 +21,7 @@ import { judgeRecord } from './record-rules.ts';
 import { RootsRule } from './roots-rules.ts';
 import { SocketHints } from './socket-hints.ts';
 import { SteadyRule } from './steady-rules.ts';
+import { UnreadCalls } from './unread-calls.ts';
 import { Verdict } from './verdict.ts';
 import { WindowEvidence } from './window-evidence.ts';
 
@@ -44,6 +45,7 @@ class Check {
   readonly #roots: RootsRule;
   readonly #steady: SteadyRule;
   readonly #principals: PrincipalRule;
+  readonly #unread: UnreadCalls;
   readonly #nonces = new Set<string>();
   readonly #keyed = new Map<string, { call: Call; isEnded: boolean }[]>();
 
@@ -60,7 +62,9 @@ class Check {
     this.#keys = new KeyRule(facts);
     this.#roots = new RootsRule(facts, verdict);
     this.#steady = new SteadyRule(verdict);
-    this.#principals = new PrincipalRule(new AccessBook(directory, verdict), verdict);
+    this.#unread = new UnreadCalls(this.#ledger, verdict);
+    const access = new AccessBook(directory, verdict);
+    this.#principals = new PrincipalRule(access, this.#unread, verdict);
   }
 
   run(): void {
@@ -79,6 +83,8 @@ class Check {
     this.#steady.judge();
     this.#sockets.tell();
     this.#windows.judge();
+    this.#unread.judge();
+    this.#instances.judge();
     judgeUnasked(this.#ledger, this.#verdict);
   }
 
@@ -121,6 +127,7 @@ class Check {
     }
     this.#principals.take(call, trace, group);
     judgeArrival(call, trace, this.#verdict);
+    this.#instances.take(call, server);
     this.#steady.take(call, server, trace);
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
     const judged = { call, server, trace, group };
@@ -130,6 +137,7 @@ class Check {
       if (!this.#instances.isLost(record)) judgeRecord(record, this.#verdict);
     }
     const sentAt = Math.min(...group.map((member) => member.sentAt));
+    this.#unread.take(call, trace, sentAt);
     // There a generation names several processes, and nothing tells which.
     if (server.hasInstances) return;
     if (server.transport === 'stdio') this.#pipes.take(judged, sentAt);

@@ -4,6 +4,7 @@ import { type Row, testRows } from './planted/rows.ts';
 import { INSTANCE_FACTS, type PlantedRun } from './planted/run.ts';
 
 const FAR = { server: 'far' };
+const DONE = 'received begin done';
 const KEYED = { server: 'far', key: 'k' };
 
 /** The answer of a window whose instance has ended: nobody knows which server had the call. */
@@ -27,6 +28,11 @@ function killed(run: PlantedRun): PlantedRun {
   return run.instance('ending').instance('ended');
 }
 
+function later(run: PlantedRun, ms: number): PlantedRun {
+  run.now += ms;
+  return run;
+}
+
 function withInstances(rows: readonly Row[]): readonly Row[] {
   const begun = (run: PlantedRun) => {
     run.facts = INSTANCE_FACTS;
@@ -48,14 +54,27 @@ testRows(
       right: (run) => lost(killed(run.call('x', FAR).ledger('x', 'received begin')), 'x'),
     },
     {
-      title: 'an end before the call, or after its answer, is none of its own',
-      wrong: (run) => killed(lost(killed(run).call('x', FAR), 'x')),
+      title:
+        'a call that was sent just after the end may be lost, but not when its window knows the next one',
+      wrong: (run) => lost(killed(run).fine('y', FAR).call('x', FAR), 'x'),
+      right: (run) =>
+        lost(killed(run).call('y', FAR).call('x', FAR), 'x').ledger('y', DONE).result('y'),
+    },
+    {
+      title: 'nor long after it',
+      wrong: (run) => lost(later(killed(run), 2001).call('x', FAR), 'x'),
+      right: (run) => lost(later(killed(run), 1900).call('x', FAR), 'x'),
+    },
+    {
+      title: 'an end long before the call, or after its answer, is none of its own',
+      wrong: (run) => killed(lost(run.call('x', FAR), 'x')),
       right: (run) => lost(run.instance('ending').call('x', FAR).instance('ended'), 'x'),
     },
     {
       title: 'with a key, the first call with it counts',
-      wrong: (run) => lost(killed(run).call('x', KEYED), 'x'),
-      right: (run) => lost(killed(run.call('x', KEYED).leave('gone', 'x')).call('x', KEYED), 'x'),
+      wrong: (run) => lost(later(killed(run), 3000).call('x', KEYED), 'x'),
+      right: (run) =>
+        lost(later(killed(run.call('x', KEYED).leave('gone', 'x')), 3000).call('x', KEYED), 'x'),
     },
   ]),
 );

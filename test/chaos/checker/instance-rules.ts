@@ -1,17 +1,34 @@
 // Calls of windows, whose instance ends and is followed by another: a call that was under way then may end in
 // `outcome_unknown` whatever its tool, and no server can be named. That is believed only if an instance was
 // really being ended while the call, or the first one with its key, was under way: the driver wrote down
-// when it began to end one and when that process was seen to be gone.
+// when it began to end one and when that process was seen to be gone. A window hears of the end a moment
+// later, so a call that was sent soon after it is believed too, unless the window had already had a result of
+// the next instance: then it knew.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Call, named } from './call.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, ServerFacts } from './facts.ts';
 import { jsonLines } from './json-lines.ts';
 import type { Judged } from './record-rules.ts';
 import type { Verdict } from './verdict.ts';
 
 const LOST = 'calls lost with an instance';
+const UNHEARD = 'calls lost with an instance whose end their window had not heard of';
+
+/** So soon after an end a window on a busy machine may not have heard of it. */
+const UNHEARD_MS = 2000;
+
+interface Served {
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+interface Doubt {
+  readonly client: string;
+  readonly sentAt: number;
+  readonly finding: string;
+}
 
 interface End {
   readonly from: number;
@@ -21,15 +38,35 @@ interface End {
 export class InstanceRule {
   readonly #verdict: Verdict;
   readonly #ends: End[] = [];
+  readonly #doubts: Doubt[] = [];
+  /** By client: its calls that had a result. */
+  readonly #served = new Map<string, Served[]>();
 
   constructor(directory: string, facts: Facts, verdict: Verdict) {
     this.#verdict = verdict;
     const isNeeded = [...facts.servers.values()].some(({ hasInstances }) => hasInstances);
     if (!isNeeded) return;
     verdict.adds(LOST, 0);
+    verdict.adds(UNHEARD, 0);
     const file = join(directory, 'instances.jsonl');
     if (existsSync(file)) this.#read(file);
     else verdict.violates('evidence', 'there are instances, but no instances.jsonl');
+  }
+
+  /** Any call. */
+  take({ client, sentAt, answers }: Call, { hasInstances }: ServerFacts): void {
+    const [answer] = answers;
+    if (!hasInstances || answer?.kind !== 'result') return;
+    const served = this.#served.get(client) ?? [];
+    this.#served.set(client, served);
+    served.push({ sentAt, answeredAt: answer.at });
+  }
+
+  judge(): void {
+    for (const doubt of this.#doubts) {
+      if (this.#mayBeUnheard(doubt)) this.#verdict.adds(UNHEARD);
+      else this.#verdict.violates('lostInstance', doubt.finding);
+    }
   }
 
   /** Has it ended with an instance, truly or not? Then its record says nothing more. */
@@ -39,7 +76,10 @@ export class InstanceRule {
     // One with an attempt speaks of a server that was lost, and is judged as any other.
     if (!isMet && fault.attempts > 0) return false;
     this.#verdict.adds(LOST);
-    if (!isMet) this.#verdict.violates('lostInstance', `${named(call, answer)}: none was ended`);
+    if (!isMet) {
+      const finding = `${named(call, answer)}: none was ended`;
+      this.#doubts.push({ client: call.client, sentAt: firstSentAt(group), finding });
+    }
     if (fault.dispatched === 'no' || fault.retryable === true) {
       this.#verdict.violates('record', `${named(call, answer)}: what is unknown may have run`);
     }
@@ -47,8 +87,15 @@ export class InstanceRule {
   }
 
   #wasEnded(group: readonly Call[], answeredAt: number): boolean {
-    const sentAt = Math.min(...group.map((member) => member.sentAt));
+    const sentAt = firstSentAt(group);
     return this.#ends.some(({ from, to }) => from < answeredAt && to > sentAt);
+  }
+
+  #mayBeUnheard({ client, sentAt }: Doubt): boolean {
+    const end = this.#ends.findLast(({ to }) => to <= sentAt);
+    if (end === undefined || sentAt - end.to > UNHEARD_MS) return false;
+    const served = this.#served.get(client) ?? [];
+    return !served.some((one) => one.sentAt > end.to && one.answeredAt < sentAt);
   }
 
   #read(file: string): void {
@@ -63,4 +110,8 @@ export class InstanceRule {
       else this.#verdict.violates('evidence', `${place}: ${event} is out of turn`);
     }
   }
+}
+
+function firstSentAt(group: readonly Call[]): number {
+  return Math.min(...group.map(({ sentAt }) => sentAt));
 }

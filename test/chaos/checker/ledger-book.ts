@@ -35,6 +35,8 @@ export class LedgerBook {
   readonly traces = new Map<string, Trace>();
   readonly #verdict: Verdict;
   readonly #wallOffsetMs: number;
+  /** By the run of the process. */
+  readonly #startedAt = new Map<string, number>();
 
   constructor(directory: string, verdict: Verdict, wallOffsetMs = 0) {
     this.#verdict = verdict;
@@ -49,9 +51,18 @@ export class LedgerBook {
     return this.traces.get(nonce);
   }
 
+  /** When this process began; for one that is not in the list of starts, its first receipt. */
+  startedAt(run: string): number {
+    return this.#startedAt.get(run) ?? Number.POSITIVE_INFINITY;
+  }
+
   #read(directory: string, name: string): void {
     const ofFile = /^ledger-(.+)\.jsonl$/.exec(name)?.[1];
-    const pids = startedPids(join(directory, `starts-${ofFile}.jsonl`));
+    const starts = readStarts(join(directory, `starts-${ofFile}.jsonl`));
+    const pids = pidsOfOne(starts);
+    for (const { run, at } of starts ?? []) {
+      if (typeof run === 'string') this.#startedAt.set(run, Number(at) - this.#wallOffsetMs);
+    }
     for (const line of jsonLines(join(directory, name))) {
       const place = `${name}:${line.number}`;
       if (line.kind === 'torn') this.#gap(`${place} is torn: ${line.text}`);
@@ -72,7 +83,9 @@ export class LedgerBook {
       const server = typeof line['server'] === 'string' ? line['server'] : ofFile;
       const byPid = pids.has(pid) ? `${server} pid ${pid}` : undefined;
       const at = Number(line['at']) - this.#wallOffsetMs;
-      trace.receipts.push({ server, tool, run: typeof run === 'string' ? run : byPid, at });
+      const process = typeof run === 'string' ? run : byPid;
+      if (process !== undefined && !this.#startedAt.has(process)) this.#startedAt.set(process, at);
+      trace.receipts.push({ server, tool, run: process, at });
     }
   }
 
@@ -98,14 +111,29 @@ export class LedgerBook {
   }
 }
 
-/** The pids that name exactly one start; empty without the list of starts. */
-function startedPids(file: string): Set<unknown> {
+interface Start {
+  readonly at: unknown;
+  readonly pid: unknown;
+  readonly run: unknown;
+}
+
+/** Undefined without the list, and with a torn one: whose the torn line was is not known. */
+function readStarts(file: string): readonly Start[] | undefined {
+  if (!existsSync(file)) return undefined;
+  const starts: Start[] = [];
+  for (const line of jsonLines(file)) {
+    if (line.kind === 'torn') return undefined;
+    const { at, pid, nonce: run } = line.value;
+    starts.push({ at, pid, run });
+  }
+  return starts;
+}
+
+/** The pids that name exactly one start; none without the list of starts. */
+function pidsOfOne(starts: readonly Start[] | undefined): Set<unknown> {
   const once = new Set<unknown>();
   const twice = new Set<unknown>();
-  if (!existsSync(file)) return once;
-  for (const line of jsonLines(file)) {
-    if (line.kind === 'torn') return new Set(); // whose pid it was is not known: none is certain
-    const pid = line.value['pid'];
+  for (const { pid } of starts ?? []) {
     if (once.has(pid)) twice.add(pid);
     once.add(pid);
   }

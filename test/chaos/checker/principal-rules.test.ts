@@ -1,11 +1,12 @@
-// What a role and a token are worth: planted runs with two principals. Ann may use docs, bob may use files;
-// both may be changed by an edit of the roles, or lose their token.
+// What a role and a token are worth: planted runs with three principals. Ann and cat may use docs, bob may use
+// files; all may be changed by an edit of the roles, or lose their token.
 
 import { type Row, testRows } from './planted/rows.ts';
 import { GUARDED_FACTS, type PlantedRun } from './planted/run.ts';
 
 const DOCS = { client: 'ann', server: 'docs' };
 const FILES = { client: 'ann', server: 'files' };
+const CAT = { client: 'cat', server: 'docs' };
 const ROLES = { reader: ['docs/add', 'docs/echo'], writer: ['files/add'] };
 const SWAPPED = { reader: ['files/add'], writer: ['docs/add'] };
 
@@ -18,6 +19,7 @@ function guarded(rows: readonly Row[]): readonly Row[] {
     run.facts = GUARDED_FACTS;
     run.roles('writing', ROLES).roles('in use', ROLES);
     run.token('added', 'ann', 'reader').token('added', 'bob', 'writer');
+    run.token('added', 'cat', 'reader').history('cat', who('cat'));
     return run.history('ann', who('ann')).history('bob', who('bob'));
   };
   return rows.map(({ title, wrong, right }) => ({
@@ -38,6 +40,16 @@ function swapped(run: PlantedRun, between = (one: PlantedRun) => one): PlantedRu
 
 function revoked(run: PlantedRun, token = 'ann'): PlantedRun {
   return run.token('revoking', token).token('revoked', token);
+}
+
+/** A call is refused in time when its token is revoked, and received by its server later. */
+function receivedLate(
+  run: PlantedRun,
+  between: (one: PlantedRun) => PlantedRun,
+  by: object = {},
+): PlantedRun {
+  revoked(run.fine('z', CAT).call('x', DOCS)).answer('x', 'rpc-error');
+  return between(later(run, 2000)).ledger('x', 'received', { ...by });
 }
 
 function later(run: PlantedRun, ms: number): PlantedRun {
@@ -140,6 +152,34 @@ testRows(
       title: 'none is answered with anything but a refusal',
       wrong: (run) => later(revoked(run), 1001).call('x', DOCS).fault('x', 'overloaded', 'no'),
       right: (run) => later(revoked(run), 1001).call('x', DOCS).answer('x', 'rpc-error'),
+    },
+    {
+      title:
+        'a process that did not read may receive what lay there, but not when it has answered others since',
+      wrong: (run) => receivedLate(run, (one) => later(one.fine('y', CAT), 1)),
+      right: (run) =>
+        receivedLate(run, (one) => one.call('y', CAT))
+          .ledger('y', 'received begin done')
+          .result('y'),
+    },
+    {
+      title: 'nor if it began later',
+      wrong: (run) => receivedLate(run, (one) => one, { run: 'docs-2' }),
+      right: (run) => receivedLate(run, (one) => one, { run: 'docs-1' }),
+    },
+    {
+      title: 'what was said under a key before may lie there, whoever says it again',
+      wrong: (run) =>
+        later(revoked(run.fine('z', CAT)), 1001)
+          .call('x', { ...DOCS, key: 'x' })
+          .answer('x', 'rpc-error')
+          .ledger('x', 'received'),
+      right: (run) =>
+        later(revoked(run.fine('z', CAT).call('x', { ...DOCS, key: 'x' })), 900)
+          .answer('x', 'rpc-error')
+          .call('x', { ...DOCS, key: 'x' })
+          .answer('x', 'rpc-error')
+          .ledger('x', 'received'),
     },
     {
       title: 'and none is open any more',

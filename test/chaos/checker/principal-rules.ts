@@ -6,6 +6,7 @@
 import type { AccessBook, Span, Who } from './access-book.ts';
 import { type Call, named } from './call.ts';
 import type { Trace } from './ledger-book.ts';
+import type { UnreadCalls } from './unread-calls.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Marks in what a client was told, asked for at the earliest at `from`. */
@@ -33,10 +34,12 @@ const graceMs = 1000;
 
 export class PrincipalRule {
   readonly #access: AccessBook;
+  readonly #unread: UnreadCalls;
   readonly #verdict: Verdict;
 
-  constructor(access: AccessBook, verdict: Verdict) {
+  constructor(access: AccessBook, unread: UnreadCalls, verdict: Verdict) {
     this.#access = access;
+    this.#unread = unread;
     this.#verdict = verdict;
   }
 
@@ -85,10 +88,10 @@ export class PrincipalRule {
       const finding = `${named(call)}: ${who.token} was allowed it all the time`;
       this.#verdict.violates('wronglyDenied', finding);
     }
-    this.#afterwards(call, who, trace);
+    this.#afterwards(call, who, trace, group);
   }
 
-  #afterwards(call: Call, who: Who, trace: Trace): void {
+  #afterwards(call: Call, who: Who, trace: Trace, group: readonly Call[]): void {
     const { to: ended } = spanOf(call);
     const endAt = this.#endAt(who);
     const late = trace.receipts.filter(({ at }) => at > endAt);
@@ -103,7 +106,11 @@ export class PrincipalRule {
     const what = late.length > 0 ? 'it was received' : wasOpen ? 'it was open' : 'it was answered';
     const ms = Math.round(Math.max(ended, ...late.map(({ at }) => at)) - this.#revokedAt(who));
     const finding = `${named(call)}: ${what} ${ms} ms after the revocation of ${who.token}; ${trace.lines.join(', ')}`;
-    this.#verdict.violates('afterRevocation', finding);
+    const [receipt] = late;
+    const isSentInTime = group.some(({ sentAt }) => sentAt <= endAt);
+    if (receipt === undefined || wasOpen || isServed || !isSentInTime) {
+      this.#verdict.violates('afterRevocation', finding);
+    } else this.#unread.late({ endAt, run: receipt.run, at: receipt.at, finding });
   }
 
   #told(client: string, who: Who, { marks, from, to, place }: Told): void {

@@ -1,5 +1,6 @@
 // What is asked of a gateway whose disk fails: calls go on, its status tells of it and, when the disk
-// works again, of that, and then everything is on the disk that should have been.
+// works again, of that, and then everything is on the disk that should have been. A database that could not
+// be opened stays away until the next start: its instance says so, with what to do, for as long as it lives.
 
 import { until } from '../support/until.ts';
 import type { Client } from './asking.ts';
@@ -39,12 +40,14 @@ export async function isShown(
   }
 }
 
+const untilRestart = /state\.db cannot be used .* then start Holdfast again$/;
+
 export async function recovers(client: Client): Promise<readonly Violation[]> {
   let told = '';
   const isWell = async () => {
     const { disk } = await client.status();
     told = disk.ok ? 'ok' : disk.problem;
-    return disk.ok;
+    return disk.ok || untilRestart.test(told);
   };
   try {
     await until(isWell, 'the status says that the disk works again');

@@ -106,5 +106,5 @@ export function remedyOfFailure({ why }: FailedDatabase, unusable: string): stri
 function inMemory(file: string, failed: FailedDatabase): string {
   const cause = causeOfFailure(failed);
   const remedy = remedyOfFailure(failed, remedyOf(failed.code));
-  return `${file} cannot be used (${cause}), so its data is kept in memory and lost at the end: ${remedy}`;
+  return `${file} cannot be used (${cause}), so its data is kept in memory and lost at the end: ${remedy}, then start Holdfast again`;
 }

@@ -4,7 +4,7 @@
 // local user: idempotency keys, private cache entries, sessions and budgets belong to an id.
 
 import { Fault } from '../kernel/fault.ts';
-import { cutOf, isLocalUser, localUser, type Principal } from './principal.ts';
+import { cutOf, isLocalUser, isVerified, localUser, type Principal } from './principal.ts';
 
 const maxIdLength = 256;
 
@@ -16,11 +16,21 @@ export function givenPrincipal(given: Principal | undefined): Principal {
   return given;
 }
 
+/** Those that were looked at and can not change: every request asks. Bounded by the principals that are in use. */
+const sound = new WeakSet<object>();
+
 /** What is wrong with it, in a sentence; undefined if nothing is. */
 export function principalProblem(given: unknown): string | undefined {
   if (typeof given !== 'object' || given === null) {
     return 'a principal is an object with an id and a role';
   }
+  if (sound.has(given)) return undefined;
+  const problem = problemOf(given);
+  if (problem === undefined && isVerified(given)) sound.add(given);
+  return problem;
+}
+
+function problemOf(given: object): string | undefined {
   // What we have made ourselves, and a guard may have passed on.
   const known = given as Principal;
   if (isLocalUser(known) || cutOf(known) !== undefined) return undefined;

@@ -46,7 +46,11 @@ class VerifiedPrincipal implements Principal {
   }
 
   static factsOf(principal: Principal): Verified {
-    return principal instanceof VerifiedPrincipal ? principal.#facts : nothingVerified;
+    return #facts in principal ? principal.#facts : nothingVerified;
+  }
+
+  static isOne(given: object): boolean {
+    return #facts in given;
   }
 }
 
@@ -67,6 +71,11 @@ export function verifiedPrincipal(
   name?: string,
 ): Principal {
   return new VerifiedPrincipal(id, role, { isOperator, ...(name !== undefined && { name }) });
+}
+
+/** Whether it was made here: then none of its fields ever changes. */
+export function isVerified(given: object): boolean {
+  return VerifiedPrincipal.isOne(given);
 }
 
 /** The name of its credential, which is no secret; undefined if it has none. */

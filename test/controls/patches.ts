@@ -3903,4 +3903,15 @@ export const patches: readonly Patch[] = [
     tests: ['src/cache/shared-results.test.ts'],
     edits: [{ find: `(await this.#find(id)) ?? (`, replace: `undefined ?? (` }],
   },
+  {
+    id: 'refused-letter-runs',
+    breaks: 'A letter that was refused because too many ran is run when it comes again.',
+    file: 'src/fleet/orchestrator/broker-front.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/fleet/orchestrator/refused-requests.test.ts'],
+    edits: [
+      { find: `if (refusal === busy && mail.isKept) this.#calls.refused(call);`, replace: '' },
+    ],
+  },
 ];

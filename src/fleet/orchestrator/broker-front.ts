@@ -123,7 +123,11 @@ export class BrokerFront {
     if (message.kind !== 'request') return mail.ack();
     if (principal === undefined) return call.refuse(errorFrame(idText(message), nobody));
     const refusal = refusalOf(message, this.#calls.hasRoomFor(call));
-    if (refusal !== undefined) return call.refuse(errorFrame(idText(message), refusal));
+    if (refusal !== undefined) {
+      call.refuse(errorFrame(idText(message), refusal));
+      if (refusal === busy && mail.isKept) this.#calls.refused(call);
+      return;
+    }
     this.#calls.admit(call);
     this.#watch.begin();
     const { mailbox, seat } = mail.from;

@@ -8,12 +8,20 @@ import type { Link, Mail } from '../../broker/contract.ts';
 import { BrokeredCall } from './brokered-call.ts';
 
 function answered(refusals: readonly BrokerRefusal[]) {
+  const played = aCall(refusals);
+  played.call.answer(['done']);
+  return played;
+}
+
+function aCall(refusals: readonly BrokerRefusal[]) {
   const clock = manualClock();
   const seen = { acks: 0, sent: 0 };
+  const order: string[] = [];
   const link: Partial<Link> = {
     deliver: async () => {
       const reason = refusals[seen.sent] ?? refusals.at(-1);
       seen.sent += 1;
+      order.push('answer');
       if (reason !== undefined) throw new BrokerError(reason, 'as the test says');
     },
   };
@@ -23,6 +31,7 @@ function answered(refusals: readonly BrokerRefusal[]) {
     isKept: true,
     ack: () => {
       seen.acks += 1;
+      order.push('acknowledgement');
     },
   };
   const ends = {
@@ -33,9 +42,17 @@ function answered(refusals: readonly BrokerRefusal[]) {
     },
   };
   const call = new BrokeredCall('ann.mcp call', link as Link, mail as Mail, clock, ends);
-  call.answer(['done']);
-  return { clock, seen };
+  return { clock, seen, order, call };
 }
+
+describe('a refusal', () => {
+  it('is sent when the letter is acknowledged, so that what did not run cannot come again #broker-once', async () => {
+    const { clock, order, call } = aCall([]);
+    call.refuse(['too many']);
+    await clock.advanceAsync(600_000);
+    expect(order).toEqual(['acknowledgement', 'answer']);
+  });
+});
 
 describe('an answer', () => {
   it.each<BrokerRefusal>(['full', 'not_kept', 'absent'])(

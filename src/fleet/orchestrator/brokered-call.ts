@@ -38,6 +38,7 @@ export class BrokeredCall implements Reply {
   #link: Link;
   /** The last letter that asked for it. */
   #mail: Mail;
+  #acknowledged: Mail | undefined;
   #underway: Underway | undefined;
   #answer: Buffer | undefined;
   #isOver = false;
@@ -109,16 +110,20 @@ export class BrokeredCall implements Reply {
     this.#deliver();
   }
 
-  /** The answer to a request that was not admitted: nothing of it has run, and nobody keeps it. */
+  /**
+   * The answer to a request that was not admitted: nothing of it has run. The letter is acknowledged first: it must
+   * not come again, and run, when its worker has been told that it has not.
+   */
   refuse(frame: Frame): void {
     this.#answer = joinPieces(frame);
+    this.#acknowledge(this.#mail);
     this.#deliver();
   }
 
   withdrawn(): void {
     if (this.#isOver || this.isAnswered) return;
     this.#isOver = true;
-    this.#mail.ack();
+    this.#acknowledge(this.#mail);
     this.#ends.withdrawn(this);
   }
 
@@ -143,10 +148,16 @@ export class BrokeredCall implements Reply {
     link
       .deliver(letter)
       .then(
-        () => mail.ack(),
+        () => this.#acknowledge(mail),
         (error: unknown) => this.#notDelivered(error, mail),
       )
       .catch(this.#ends.caught);
+  }
+
+  #acknowledge(mail: Mail): void {
+    if (mail === this.#acknowledged) return;
+    this.#acknowledged = mail;
+    mail.ack();
   }
 
   /** After the loss of the link the letter comes again, and is answered then. */
@@ -156,7 +167,9 @@ export class BrokeredCall implements Reply {
     if (isEndOfLink(error)) return;
     this.#refusals += 1;
     // A worker that reads nothing must not keep the letters of others waiting; it may still ask again.
-    if (!passing.has(reason) || this.#refusals >= maxRefusals) return mail.ack();
+    if (!passing.has(reason) || this.#refusals >= maxRefusals) {
+      return this.#acknowledge(mail);
+    }
     this.#clock.after(againMs, () => mail === this.#mail && this.#deliver(), true);
   }
 }

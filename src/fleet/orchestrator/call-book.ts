@@ -2,7 +2,7 @@
 // long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
 // running; answers are kept for some minutes, within a limit of their number and one of their bytes. Beyond either
 // the worker that has most of it loses its oldest, so that one that does not fetch its answers takes no room of the
-// others. A request that was refused before it ran is not in the book.
+// others. Of the requests that were refused before they ran only those are in the book that may come again.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -81,11 +81,21 @@ export class CallBook {
 
   answered(call: BrokeredCall): void {
     this.#ended(call);
+    this.#keepAnswerOf(call);
+  }
+
+  #keepAnswerOf(call: BrokeredCall): void {
     const until = this.#clock.now() + this.#limits.answeredMs;
     this.#answered.set(call.key, { call, until });
     this.#hold(call);
     this.#forgetOld();
     this.#makeRoom();
+  }
+
+  /** A kept letter that is refused for want of room: should it come again, it is answered in the same way. */
+  refused(call: BrokeredCall): void {
+    this.#calls.set(call.key, call);
+    this.#keepAnswerOf(call);
   }
 
   withdrawn(call: BrokeredCall): void {

@@ -1,5 +1,6 @@
-// Requests of workers that are refused before they run: nothing is kept of them, so that they push out no answer, and
-// one that was refused for want of room is judged anew when it is asked again.
+// Requests of workers that are refused before they run. One that was told is judged anew when it is asked again, and
+// nothing is kept of it. One that was delivered may come again by itself, when its worker has already been told that
+// it did not run: it is refused again.
 
 import { describe, expect, it } from 'vitest';
 import { ReadMail } from '../../../test/support/broker-suite/read-mail.ts';
@@ -26,6 +27,26 @@ describe('a request that is refused', () => {
     await until(() => fleet.gateway.runs.length === runningOfWorker + 1, 'it runs');
     fleet.gateway.runs.at(-1)?.reply.answer(['now']);
     expect((await replies.next()).body.toString()).toBe('now');
+  });
+
+  it('because too many run does not run when its letter comes again #broker-once', async () => {
+    await using fleet = await startPlayedFleet();
+    fleet.gateway.answer = undefined;
+    const bob = await fleet.broker.link('bob', 'caller');
+    const replies = await ReadMail.of(bob, 'mcp-reply');
+    const body = Buffer.from(playedRequest('tool'));
+    const letter = (id: string) => ({ id, to: 'boss', kind: 'mcp-request', about: id, body });
+    const ask = (id: string) => bob.deliver(letter(id));
+    const { runningOfWorker } = usualCallBookLimits;
+    for (let at = 0; at < runningOfWorker; at += 1) await ask(`call-${at}`);
+    await until(() => fleet.gateway.runs.length === runningOfWorker, 'they run');
+    await ask('refused');
+    expect((await replies.next()).body.toString()).toContain('Too many requests');
+    fleet.gateway.runs[0]?.reply.answer(['first']);
+    expect((await replies.next()).body.toString()).toBe('first');
+    bob.tell(letter('refused'));
+    expect((await replies.next()).body.toString()).toContain('Too many requests');
+    expect(fleet.gateway.runs).toHaveLength(runningOfWorker);
   });
 
   it('because it cannot be read is refused each time, and takes no place of those that run #no-growth', async () => {

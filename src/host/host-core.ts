@@ -8,7 +8,7 @@ import type { LoadedConfig } from '../config/loaded.ts';
 import type { ConfigPlan } from '../config/plan.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import { shortSpec } from '../config/spec-hash.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import type { Fault } from '../kernel/fault.ts';
 import type { Defects } from '../observe/defects.ts';
 import type { HostEvent } from '../observe/events.ts';
@@ -67,6 +67,9 @@ import { StatusReading } from './status-reading.ts';
 import type { BegunTasks } from './tasks/begun-tasks.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
+
+/** How long the end waits for counts that a slow disk or network does not take. */
+const budgetsMs = 5_000;
 
 export class HostCore implements HostForCommands, HostForGateway {
   /** What the call pipeline works with; for src/host and for tests. */
@@ -378,7 +381,7 @@ export class HostCore implements HostForCommands, HostForGateway {
     await this.parts.kept.settled();
     this.#ended.abort();
     budgets[Symbol.dispose]();
-    await roleBudgets.close();
+    await within(this.parts.clock, budgetsMs, roleBudgets.close());
     deadlines[Symbol.dispose]();
     await this.#given.release();
   }

@@ -48,6 +48,23 @@ describe('the file store', () => {
 });
 
 describe('the file store on a full disk', () => {
+  it('and on one that hangs ends within a time, and says what may be lost #stop-ladder', async () => {
+    const { disk, clock, verdicts, store, problems } = setUp();
+    disk.replace = () => new Promise(() => {});
+    verdicts.put('key', 1).catch(() => {});
+    let isClosed = false;
+    const closing = store.close().then(() => {
+      isClosed = true;
+    });
+    await clock.advanceAsync(9_999);
+    expect(isClosed).toBe(false);
+    await clock.advanceAsync(1);
+    await closing;
+    const detail = expect.stringMatching(/ at the end: .* look whether that disk hangs$/);
+    expect(problems).toMatchObject([{ kind: 'dropped', detail }]);
+    expect(clock.waiting).toBe(0);
+  });
+
   it('goes on from memory, says so once, and shows it as its health', async () => {
     const { disk, verdicts, store, problems } = setUp();
     await verdicts.put('key', 'old');

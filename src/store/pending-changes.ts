@@ -4,7 +4,7 @@
 // is closed. A durable change is written in its turn or refused; until a refused one has been
 // written after all, the store is not healthy.
 
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import type { Disk } from './disk.ts';
 import type { Complaints } from './problem.ts';
@@ -33,6 +33,8 @@ export interface PendingParts {
  * store.
  */
 const maxRefused = 1_000;
+/** How long the end waits for the disk. */
+const endMs = 10_000;
 
 export class PendingChanges {
   readonly #parts: PendingParts;
@@ -122,12 +124,25 @@ export class PendingChanges {
     this.inTurn(task).catch(ignored);
   }
 
-  /** Accepts no more changes, and writes what is left. */
+  /** Accepts no more changes, and writes what is left, within a time: a disk that hangs must not keep the process. */
   async end(): Promise<void> {
     this.#isClosed = true;
-    await this.inTurn(async () => this.#saveAgain());
-    await this.#lane;
+    let isWritten = false;
+    const writing = this.inTurn(async () => this.#saveAgain())
+      .then(() => this.#lane)
+      .then(() => {
+        isWritten = true;
+      });
+    await within(this.#parts.clock, endMs, writing);
     this.#retry[Symbol.dispose]();
+    if (!isWritten) this.#giveUp();
+  }
+
+  #giveUp(): void {
+    const { complaints, disk } = this.#parts;
+    const path = disk.pathOf('');
+    const detail = `${path} was not written within ${endMs / 1_000} s at the end: the last changes may be lost; look whether that disk hangs`;
+    complaints.say({ kind: 'dropped', file: path, code: null, detail }, '');
   }
 
   #note(file: string, record: StoredRecord | null): Change {

@@ -31,7 +31,7 @@ export interface Wanted {
 }
 
 const most = {
-  ...{ seeds: 400, minutes: 3 },
+  ...{ seeds: 600, minutes: 3 },
   ...{ chaosSeconds: 20, chaosSeed: 12 },
   ...{ requests: 3_000, names: 1_000, strangersSeed: 12 },
 };

@@ -3914,4 +3914,13 @@ export const patches: readonly Patch[] = [
       { find: `if (refusal === busy && mail.isKept) this.#calls.refused(call);`, replace: '' },
     ],
   },
+  {
+    id: 'endless-end',
+    breaks: 'The end of a store waits for a disk that hangs.',
+    file: 'src/store/pending-changes.ts',
+    foundBy: 'tests',
+    promise: 'stop-ladder',
+    tests: ['src/store/file-store.test.ts'],
+    edits: [{ find: `within(this.#parts.clock, endMs, writing)`, replace: `writing` }],
+  },
 ];

@@ -46,6 +46,23 @@ describe('a catalogue that is kept', () => {
     expect([back?.greeting, asks, back?.aim]).toEqual([greeting, true, aim]);
   });
 
+  it('is not waited for at the end when the disk hangs #drain', async () => {
+    const clock = new ManualClock();
+    const never = () => new Promise<never>(() => {});
+    const records = new MemoryStore({ clock }).records('catalogues', { durability: 'forgetful' });
+    const kept = new KeptCatalogues({ ...records, get: never, putIfAbsent: never }, clock);
+    kept.update('hash', () => ({ classes: [], asks: false })).catch(() => {});
+    let isSettled = false;
+    const settling = kept.settled().then(() => {
+      isSettled = true;
+    });
+    await settled();
+    expect(isSettled).toBe(false);
+    await clock.advanceAsync(3_000);
+    await settling;
+    expect(clock.pending).toBe(0);
+  });
+
   it('of another spec is none', async () => {
     const { kept } = newKept();
     await kept.update('hash', () => ({ classes: [], asks: false }));

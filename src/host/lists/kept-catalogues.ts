@@ -5,7 +5,7 @@
 // belongs to a server that is no longer configured, and expires; reading one keeps it.
 
 import { type Definition, readDefinitions } from '../../catalog/definitions.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, within } from '../../kernel/clock.ts';
 import { isRecord } from '../../kernel/json-values.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { Greeting } from '../../upstream/connection.ts';
@@ -35,6 +35,8 @@ const dayMs = 24 * 60 * 60 * 1000;
 const keptMs = 90 * dayMs;
 /** Of one change; then another process has written again and again, and has kept what it knows. */
 const maxAttempts = 5;
+/** How long the end of a host waits for a slow disk. */
+const settleMs = 3_000;
 const openBracket = 0x5b;
 
 export class KeptCatalogues {
@@ -63,9 +65,9 @@ export class KeptCatalogues {
     await this.#records.put(specHash, { ...record, usedAt: now }, { ttlMs: keptMs });
   }
 
-  /** Resolves when all changes so far are written, or cannot be. */
+  /** Resolves when all changes so far are written, or cannot be, or the disk takes too long: they can be read again. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#writing);
+    await within(this.#clock, settleMs, Promise.allSettled(this.#writing));
   }
 
   /** Replaces what is stored by what `make` says of it; other processes change it, too. */

@@ -38,7 +38,9 @@ const lookups: Rule = (file) => {
   const found = [...nodesIn(file)].flatMap((node) => {
     const [object, key] = lookupIn(node) ?? [];
     if (object === undefined || key === undefined || bare.has(textOf(file, object))) return [];
-    return is.isStringLiteral(key) || is.isNumericLiteral(key) ? [] : [{ node, key }];
+    const isFixed =
+      is.isStringLiteral(key) || is.isNumericLiteral(key) || is.isPrivateIdentifier(key);
+    return isFixed ? [] : [{ node, key }];
   });
   const types = source.checker.getTypeAtLocation(found.map(({ key }) => withoutCasts(key)));
   return found.filter((_, index) => isAnyString(types[index])).map(({ node }) => node);

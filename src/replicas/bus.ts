@@ -39,4 +39,6 @@ export interface Bus {
   ask(subject: string, body: Uint8Array, withinMs: number): Promise<Uint8Array>;
   /** Called each time the connection is lost. */
   onLoss(lost: () => void): Disposable;
+  /** Called each time the connection is there, the first time included, when everything subscribed is heard again. */
+  onReturn(back: () => void): Disposable;
 }

@@ -36,6 +36,8 @@ export class NatsBus implements Bus, AsyncDisposable {
   readonly #subscribed = new Set<Subscribed>();
   /** Until they are disposed; bound: the parts of one replica. */
   readonly #losses = new Set<() => void>();
+  /** Until they are disposed; bound: the parts of one replica. */
+  readonly #returns = new Set<() => void>();
   #session: Session | undefined;
 
   constructor(parts: NatsBusParts) {
@@ -102,9 +104,15 @@ export class NatsBus implements Bus, AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#losses.delete(lost) };
   }
 
+  onReturn(back: () => void): Disposable {
+    this.#returns.add(back);
+    return { [Symbol.dispose]: () => void this.#returns.delete(back) };
+  }
+
   #opened(session: Session): void {
     this.#session = session;
     for (const one of this.#subscribed) listen(session, one);
+    for (const back of [...this.#returns]) back();
     session.wire.ended
       .then(() => {
         if (this.#session === session) this.#session = undefined;

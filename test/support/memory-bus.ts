@@ -24,8 +24,8 @@ export class MemoryBusServer {
   deliver(subject: string, body: Uint8Array, answer: (body: Uint8Array) => void): number {
     if (this.drops(subject, body)) return 1;
     const groups = new Set<string>();
-    const to = [...this.subscriptions].filter(({ pattern, group }) => {
-      if (!pattern.test(subject)) return false;
+    const to = [...this.subscriptions].filter(({ member, pattern, group }) => {
+      if (member.isAway || !pattern.test(subject)) return false;
       if (group === undefined) return true;
       return groups.has(group) ? false : groups.add(group);
     });
@@ -38,7 +38,11 @@ export class MemoryBus implements Bus {
   readonly #server: MemoryBusServer;
   /** Until they are disposed. */
   readonly #losses = new Set<() => void>();
+  /** Until they are disposed. */
+  readonly #returns = new Set<() => void>();
   #isGone = false;
+  /** Its connection is lost. */
+  isAway = false;
 
   constructor(server: MemoryBusServer) {
     this.#server = server;
@@ -53,11 +57,17 @@ export class MemoryBus implements Bus {
   }
 
   lose(): void {
+    this.isAway = true;
     for (const lost of [...this.#losses]) lost();
   }
 
+  comeBack(): void {
+    this.isAway = false;
+    for (const back of [...this.#returns]) back();
+  }
+
   publish(subject: string, body: Uint8Array): void {
-    if (!this.#isGone) this.#server.deliver(subject, body, () => {});
+    if (!this.#isGone && !this.isAway) this.#server.deliver(subject, body, () => {});
   }
 
   subscribe(subject: string, heard: (message: BusMessage) => void, group?: string): Disposable {
@@ -68,6 +78,10 @@ export class MemoryBus implements Bus {
   }
 
   ask(subject: string, body: Uint8Array): Promise<Uint8Array> {
+    if (this.isAway) return Promise.reject(new BusError('lost', 'the connection is lost'));
+    if (this.#server.drops(subject, body)) {
+      return Promise.reject(new BusError('late', 'no answer came in time'));
+    }
     return new Promise((resolve, reject) => {
       const count = this.#server.deliver(subject, body, (answer) =>
         setImmediate(() => resolve(answer)),
@@ -81,5 +95,10 @@ export class MemoryBus implements Bus {
   onLoss(lost: () => void): Disposable {
     this.#losses.add(lost);
     return { [Symbol.dispose]: () => void this.#losses.delete(lost) };
+  }
+
+  onReturn(back: () => void): Disposable {
+    this.#returns.add(back);
+    return { [Symbol.dispose]: () => void this.#returns.delete(back) };
   }
 }

@@ -116,6 +116,25 @@ export class Tunnels implements Disposable {
     }
   }
 
+  /** Called whenever another replica may have taken over what this one has: it has said so, or could not reach us. */
+  onDoubt(heard: () => void): Disposable {
+    const { bus, subjects, id } = this.#parts;
+    const told = bus.subscribe(`${subjects}.taken.${id}`, heard);
+    const back = bus.onReturn(heard);
+    return {
+      [Symbol.dispose]: () => {
+        told[Symbol.dispose]();
+        back[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** Something of this replica is ours now: it has to look, if it only stood still. */
+  tookFrom(replica: string): void {
+    const { bus, subjects } = this.#parts;
+    if (isId.test(replica)) bus.publish(`${subjects}.taken.${replica}`, new Uint8Array());
+  }
+
   async #dial(subject: string): Promise<Connected | undefined> {
     const { bus, id, subjects } = this.#parts;
     if (this.#open.size >= maxTunnels) {

@@ -143,6 +143,25 @@ export class KeptSessions {
     return setup;
   }
 
+  /** Whether a session that is open here is still ours; undefined: it has ended elsewhere. */
+  async look(
+    id: string,
+    principal: Principal,
+    setup: ClientSetup,
+  ): Promise<'ours' | Elsewhere | 'unavailable' | undefined> {
+    const entry = await this.#readInTime(id);
+    if (entry === 'unavailable') return entry;
+    // It was opened while nothing could be stored.
+    if (entry === undefined && this.#versions.get(setup) === undefined) {
+      return (await this.#put(id, principal, setup)) ? 'ours' : 'unavailable';
+    }
+    if (!isStoredSession(entry?.value)) return undefined;
+    const { holder } = entry.value;
+    if (holder !== undefined && holder !== this.#parts.replica) return new Elsewhere(holder);
+    this.#versions.set(setup, entry.version);
+    return 'ours';
+  }
+
   async #readInTime(id: string): Promise<RecordEntry | undefined | 'unavailable'> {
     let entry: RecordEntry | undefined | 'unavailable' = 'unavailable';
     const reading = this.#read(id).then((read) => {

@@ -14,6 +14,7 @@ import type { Message } from '../../../wire/scan.ts';
 import type { ClientSetup } from '../../clients/client-setup.ts';
 import type { Edge } from '../http-context.ts';
 import { Elsewhere } from '../replicas/peers.ts';
+import { DoubtedSessions } from './doubted-sessions.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
 import type { KeptSession, KeptSessions } from './kept-sessions.ts';
@@ -55,6 +56,8 @@ export class Sessions implements SessionTable {
   readonly #asking = new Set<Asking>();
   /** Whose access has ended, until the store has forgotten their sessions. */
   readonly #ending = new Set<string>();
+  /** Where other replicas may take sessions over. */
+  readonly #doubted: DoubtedSessions | undefined;
   #timer: Disposable | undefined;
   #isClosed = false;
 
@@ -64,6 +67,16 @@ export class Sessions implements SessionTable {
     this.#given = new RareLine(edge.clock, edge.report);
     this.setups = new SetupBytes(edge.limits.setupBytesOfAll);
     this.budget = new ByteBudget(edge.limits.keptBytesOfAll, () => this.#relieve());
+    const { peers, clock, front } = edge;
+    this.#doubted =
+      kept &&
+      peers &&
+      new DoubtedSessions({
+        ...{ kept, peers, clock },
+        sessions: () => [...this.#sessions.values()],
+        remove: (session) => this.#remove(session),
+        caught: (error) => front.caught(error),
+      });
     const { budget } = this;
     edge.outgoing.addSavings({
       get bytes() {
@@ -95,6 +108,7 @@ export class Sessions implements SessionTable {
     session.place = this.#order.add(session);
     this.#sessions.set(session.id, session);
     this.#counts.add(ownerOf(principal).id);
+    this.#doubted?.opened(session);
     if (this.#timer === undefined) this.#expireLater();
     return session;
   }
@@ -106,14 +120,16 @@ export class Sessions implements SessionTable {
     if (session === undefined) return this.#kept && this.#search(this.#kept, id, principal);
     if (!isSamePrincipal(session.principal, principal)) return undefined;
     this.used(session);
-    return session;
+    return this.#doubted?.isDoubted(session) ? this.#doubted.look(session) : session;
   }
 
   /** One that another replica had, which is gone. */
   async takeOver(id: string, principal: Principal, from: Elsewhere): Promise<FoundSession> {
     const kept = this.#kept;
     const found = kept && (await this.#search(kept, id, principal, from));
-    if (found instanceof HttpSession) this.used(found);
+    if (!(found instanceof HttpSession)) return found;
+    this.used(found);
+    this.#edge.peers?.tookFrom(from.replica);
     return found;
   }
 
@@ -201,6 +217,7 @@ export class Sessions implements SessionTable {
       );
       this.drop(session);
     }
+    this.#doubted?.endAccess(ids);
     if (this.#kept === undefined) return;
     for (const id of ids) this.#ending.add(id);
     this.#kept
@@ -212,10 +229,15 @@ export class Sessions implements SessionTable {
   }
 
   #close(session: HttpSession): void {
+    this.#remove(session);
+    session.close();
+  }
+
+  /** From the table; it may still have calls that run. */
+  #remove(session: HttpSession): void {
     if (this.#sessions.delete(session.id)) this.#counts.remove(ownerOf(session.principal).id);
     if (session.place !== undefined) this.#order.remove(session.place);
     session.place = undefined;
-    session.close();
     this.setups.weigh(session, 0);
     if (this.#sessions.size === 0) this.#stopTimer();
   }
@@ -228,6 +250,7 @@ export class Sessions implements SessionTable {
   /** This process ends; the next one may have them. */
   closeAll(): void {
     this.#isClosed = true;
+    this.#doubted?.[Symbol.dispose]();
     for (const session of [...this.#sessions.values()]) this.#close(session);
   }
 

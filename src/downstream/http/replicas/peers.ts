@@ -10,6 +10,10 @@ export interface Peers {
   connect(replica: string): Promise<Connected | undefined>;
   /** A connection to any replica that accepts work; undefined if there is none, or that cannot be said. */
   connectAny(): Promise<Duplex | undefined>;
+  /** Called whenever another replica may have taken over what this one has. */
+  onDoubt(heard: () => void): Disposable;
+  /** Something that this replica had is ours now. */
+  tookFrom(replica: string): void;
 }
 
 export interface Connected {

@@ -14,7 +14,9 @@ import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import { MemoryBusServer } from '../../../../test/support/memory-bus.ts';
 import { until } from '../../../../test/support/until.ts';
 import { Tunnels } from '../../../replicas/tunnel/tunnels.ts';
+import type { Records } from '../../../store/contract/records.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
+import { StoreError } from '../../../store/store-error.ts';
 import { isStoredSession } from '../legacy/kept-sessions.ts';
 import type { HttpConfig } from '../listener.ts';
 
@@ -22,7 +24,22 @@ async function replicas(count = 2) {
   const server = new MemoryBusServer();
   const clock = new ManualClock();
   const store = new MemoryStore({ clock });
-  const sessions = store.records('sessions', { durability: 'process', shape: isStoredSession });
+  const stored = store.records('sessions', { durability: 'process', shape: isStoredSession });
+  /** While it is away nothing can be stored. */
+  const storing = { isAway: false, reads: 0, slow: Promise.resolve() };
+  const putIfAbsent = stored.putIfAbsent.bind(stored);
+  const get = stored.get.bind(stored);
+  const sessions: Records = Object.assign(stored, {
+    get: async (key: string) => {
+      storing.reads += 1;
+      await storing.slow;
+      return await get(key);
+    },
+    putIfAbsent: async (...args: Parameters<Records['putIfAbsent']>) => {
+      if (storing.isAway) throw new StoreError('not_kept', 'it is away');
+      return await putIfAbsent(...args);
+    },
+  });
   const made = Array.from({ length: count }, async (_, at) => {
     const bus = server.member();
     let accept: (connection: Duplex) => void = (connection) => connection.destroy();
@@ -49,9 +66,9 @@ async function replicas(count = 2) {
       tunnels.stopAccepting();
       replica.http.drain();
     };
-    return { ...replica, kill, drain, tunnels };
+    return { ...replica, kill, drain, tunnels, bus };
   });
-  return { replicas: await Promise.all(made), sessions, clock };
+  return { replicas: await Promise.all(made), sessions, clock, server, storing };
 }
 
 type Replica = Awaited<ReturnType<typeof replicas>>['replicas'][number];
@@ -126,6 +143,95 @@ describe('a legacy session', () => {
     // What was begun here ends here.
     call.reply.answer(result(1));
     expect((await running).status).toBe(200);
+  });
+});
+
+describe('a session that was taken over from a replica which still runs', () => {
+  it('is let go when the bus is back: its streams end, its calls may end, the rest is passed on #replicas', async () => {
+    const { replicas: all } = await replicas();
+    const [one, other] = all as [Replica, Replica];
+    all.forEach(answers);
+    const session = await one.initialize();
+    const stream = await one.stream({ method: 'GET', headers: legacyHeaders(session) });
+    const running = one.ask(calling(session, 1, 'tools/call'));
+    const call = await one.arrived('tools/call');
+    one.bus.lose();
+    const byOther = { json: { result: { by: 'bbbbbbbb' } } };
+    expect(await other.ask(calling(session, 2))).toMatchObject(byOther);
+    // Nobody can say that it is another's now.
+    expect(await one.ask(calling(session, 3))).toMatchObject({
+      json: { result: { by: 'aaaaaaaa' } },
+    });
+    one.bus.comeBack();
+    expect(await one.ask(calling(session, 4))).toMatchObject(byOther);
+    await stream.ended();
+    call.reply.answer(result(1));
+    // It may have become a stream by now.
+    expect((await running).text).toContain('"id":1,"result"');
+  });
+
+  it('is let go without a request, for clients that only listen #replicas', async () => {
+    const { replicas: all } = await replicas();
+    const [one, other] = all as [Replica, Replica];
+    all.forEach(answers);
+    const session = await one.initialize();
+    const stream = await one.stream({ method: 'GET', headers: legacyHeaders(session) });
+    one.bus.lose();
+    await other.ask(calling(session, 2));
+    one.bus.comeBack();
+    await stream.ended();
+    expect(one.front.sessions.at(-1)?.isClosed).toBe(true);
+  });
+
+  it('is not used before that is known #replicas', async () => {
+    const { replicas: all, storing } = await replicas();
+    const [one, other] = all as [Replica, Replica];
+    all.forEach(answers);
+    const session = await one.initialize();
+    one.bus.lose();
+    await other.ask(calling(session, 2));
+    let goOn: () => void = () => {};
+    storing.slow = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    storing.reads = 0;
+    one.bus.comeBack();
+    const asked = one.ask(calling(session, 3));
+    await until(() => storing.reads === 2, 'the session to be looked up for the request, too');
+    goOn();
+    expect(await asked).toMatchObject({ json: { result: { by: 'bbbbbbbb' } } });
+  });
+
+  it('is let go by one that only stood still, because it is told #replicas', async () => {
+    const { replicas: all, server } = await replicas();
+    const [one, other] = all as [Replica, Replica];
+    all.forEach(answers);
+    const session = await one.initialize();
+    const stream = await one.stream({ method: 'GET', headers: legacyHeaders(session) });
+    server.drops = (subject) => subject === 'hf.test.open.aaaaaaaa';
+    const byOther = { json: { result: { by: 'bbbbbbbb' } } };
+    expect(await other.ask(calling(session, 2))).toMatchObject(byOther);
+    await stream.ended();
+    server.drops = () => false;
+    expect(await one.ask(calling(session, 3))).toMatchObject(byOther);
+  });
+
+  it('stays where it is if nobody has taken it, also one that could not be stored #replicas', async () => {
+    const { replicas: all, sessions, storing } = await replicas();
+    const [one, other] = all as [Replica, Replica];
+    all.forEach(answers);
+    const session = await one.initialize();
+    one.bus.lose();
+    storing.isAway = true;
+    const late = await one.initialize();
+    expect(await sessions.entries()).toHaveLength(1);
+    storing.isAway = false;
+    one.bus.comeBack();
+    const byOne = { json: { result: { by: 'aaaaaaaa' } } };
+    for (const id of [session, late]) {
+      expect(await one.ask(calling(id, 1))).toMatchObject(byOne);
+      expect(await other.ask(calling(id, 2))).toMatchObject(byOne);
+    }
   });
 });
 

@@ -61,6 +61,7 @@ const maxMarks = 1_024;
 
 export class ResponseCache {
   readonly #clock: Clock;
+  readonly #invalidated: (server: string) => void;
   #limits: CacheLimits;
   /** At most `maxBytes`, each entry with its overhead. */
   readonly #all: ByUse = new Map();
@@ -76,8 +77,10 @@ export class ResponseCache {
   #hits = 0;
   #misses = 0;
 
-  constructor(clock: Clock, limits: CacheLimits) {
+  /** `invalidated` is told of what is invalidated here, not of what is dropped. */
+  constructor(clock: Clock, limits: CacheLimits, invalidated: (server: string) => void = () => {}) {
     this.#clock = clock;
+    this.#invalidated = invalidated;
     this.#limits = limits;
   }
 
@@ -142,6 +145,12 @@ export class ResponseCache {
    * afterwards.
    */
   invalidate(server: string, shelf?: Shelf): void {
+    this.drop(server, shelf);
+    this.#invalidated(server);
+  }
+
+  /** The same, where others know it already. */
+  drop(server: string, shelf?: Shelf): void {
     this.#mark += 1;
     this.#note(server);
     for (const [name, entries] of this.#servers.get(server) ?? []) {

@@ -6,6 +6,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import type { Records } from '../store/contract/records.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { StoreError } from '../store/store-error.ts';
+import { isStoredEpoch, SharedEpochs } from './shared-epochs.ts';
 import { isStoredResult, type SharedResult, SharedResults } from './shared-results.ts';
 
 function shared(own?: Records) {
@@ -14,7 +15,17 @@ function shared(own?: Records) {
   const records = own ?? store.records('cache', { durability: 'forgetful', shape: isStoredResult });
   const errors: unknown[] = [];
   const caught = (error: unknown) => void errors.push(error);
-  const replica = () => new SharedResults({ clock, records: async () => records, caught });
+  const epochs = store.records('epochs', { durability: 'process', shape: isStoredEpoch });
+  const replica = () => {
+    const told: string[] = [];
+    const parts = { clock, records: epochs, servers: () => ['server', 'other'], caught };
+    const own = new SharedEpochs({ ...parts, told: (server) => void told.push(server) });
+    const results = new SharedResults({ clock, records: async () => records, epochs: own, caught });
+    return Object.assign(results, {
+      told,
+      invalidate: (server: string) => own.invalidated(server),
+    });
+  };
   let fetched = 0;
   const get = (
     at: SharedResults,
@@ -22,8 +33,7 @@ function shared(own?: Records) {
   ) => {
     let mine: SharedResult | undefined;
     return at.get(
-      id,
-      'shelf',
+      { id, server: 'server', shelf: 'shelf' },
       () => {},
       async () => {
         fetched += 1;
@@ -48,7 +58,7 @@ function shared(own?: Records) {
     }
     return await work;
   };
-  return { clock, records, replica, get, ended, errors, count: () => fetched };
+  return { clock, records, epochs, replica, get, ended, errors, count: () => fetched };
 }
 
 describe('a public result', () => {
@@ -95,13 +105,92 @@ describe('a public result', () => {
     const bytes = Buffer.alloc(262_145, 'x');
     const fetched = () => ({ bytes, ttlMs: 1_000 });
     await replica().get(
-      'id',
-      'shelf',
+      { id: 'id', server: 'server', shelf: 'shelf' },
       () => {},
       async () => bytes,
       fetched,
     );
     expect(await records.entries()).toEqual([]);
+  });
+});
+
+describe('an invalidation', () => {
+  it('at one replica ends what all of them share, and tells them #shared-cache', async () => {
+    const { replica, get, count } = shared();
+    const [one, two] = [replica(), replica()];
+    await get(one);
+    one.invalidate('other');
+    expect((await get(two)).toString()).toBe('result 1');
+    two.invalidate('server');
+    expect((await get(two)).toString()).toBe('result 2');
+    expect((await get(one)).toString()).toBe('result 2');
+    expect([one.told, two.told, count()]).toEqual([['other', 'server'], ['other', 'server'], 2]);
+  });
+
+  it('ends what was asked for before it and comes after it #shared-cache', async () => {
+    const { replica, get } = shared();
+    const [one, two] = [replica(), replica()];
+    let finish: () => void = () => {};
+    const during = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const early = get(one, { during });
+    await new Promise((resolve) => setImmediate(resolve));
+    two.invalidate('server');
+    finish();
+    expect((await early).toString()).toBe('result 1');
+    expect((await get(two)).toString()).toBe('result 2');
+    expect((await get(replica())).toString()).toBe('result 2');
+  });
+
+  it('that the store refuses is never gone back behind, and is stored later #shared-cache', async () => {
+    const { replica, get, epochs } = shared();
+    const [one, two] = [replica(), replica()];
+    await get(one);
+    const put = epochs.put.bind(epochs);
+    const refuse = () => Promise.reject(new StoreError('not_kept', 'it is away'));
+    Object.assign(epochs, { put: refuse });
+    one.invalidate('server');
+    expect((await get(one)).toString()).toBe('result 2');
+    expect((await get(one)).toString()).toBe('result 3');
+    // Nobody has been told yet.
+    expect((await get(two)).toString()).toBe('result 1');
+    Object.assign(epochs, { put });
+    expect((await get(one)).toString()).toBe('result 4');
+    expect((await get(two)).toString()).toBe('result 4');
+  });
+
+  it('counts from its own moment, also while the store is read #shared-cache', async () => {
+    const { replica, get, epochs } = shared();
+    const one = replica();
+    await get(one);
+    const read = epochs.get.bind(epochs);
+    const reading = async (key: string) => {
+      const entry = await read(key);
+      one.invalidate('server');
+      return entry;
+    };
+    Object.assign(epochs, { get: reading });
+    expect((await get(one)).toString()).toBe('result 2');
+  });
+
+  it('is many times one if many come at once, and too many end the sharing #shared-cache', async () => {
+    const { replica, get, epochs } = shared();
+    const one = replica();
+    let puts = 0;
+    const put = epochs.put.bind(epochs);
+    const counted: typeof put = async (...args) => {
+      puts += 1;
+      return await put(...args);
+    };
+    Object.assign(epochs, { put: counted });
+    for (let tool = 0; tool < 100; tool += 1) one.invalidate('server');
+    await get(one);
+    expect(puts).toBe(2);
+    for (let name = 0; name < 1_025; name += 1) one.invalidate(`server ${name}`);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await get(one)).toString()).toBe('result 2');
+    expect((await get(one)).toString()).toBe('result 3');
   });
 });
 

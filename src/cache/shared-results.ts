@@ -3,15 +3,18 @@
 // to be public is fetched by one replica at a time, the others wait for it. That a tool's results are public is known
 // from an earlier one; private results are never stored here, and nobody waits for them.
 
-import { type Clock, within } from '../kernel/clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
-import { Fault } from '../kernel/fault.ts';
 import type { Records } from '../store/contract/records.ts';
+import { InTime } from './in-time.ts';
+import type { SharedEpochs } from './shared-epochs.ts';
 
 export interface SharedResultsParts {
   readonly clock: Clock;
   /** Encrypted, because results are payloads; rejects if that cannot be had. */
   readonly records: () => Promise<Records>;
+  /** What may still be shared. */
+  readonly epochs: Pick<SharedEpochs, 'of'>;
   readonly caught: Caught;
 }
 
@@ -23,9 +26,6 @@ export interface SharedResult {
 
 /** A larger one is fetched by each. */
 const maxBytes = 262_144;
-/** Nobody waits longer for the store; while it does not answer, it is left alone. */
-const storeMs = 1_000;
-const aloneMs = 10_000;
 /** A replica that fetches for longer is not waited for. */
 const flightMs = 10_000;
 const lookMs = 25;
@@ -35,16 +35,28 @@ interface StoredResult {
   readonly text: string;
   /** Wall time of the replica that has stored it. */
   readonly expiresAt: number;
+  /** Of its server, when it was asked for. */
+  readonly epoch: string;
+}
+
+/** What is asked for. */
+export interface Wanted {
+  /** The same at all replicas for the same request. */
+  readonly id: string;
+  readonly server: string;
+  /** What has results of one kind. */
+  readonly shelf: string;
 }
 
 export class SharedResults {
   readonly #parts: SharedResultsParts;
   /** Shelves whose latest result was public; at most `maxPublic`. */
   readonly #public = new Set<string>();
-  #aloneUntil = Number.NEGATIVE_INFINITY;
+  readonly #store: InTime;
 
   constructor(parts: SharedResultsParts) {
     this.#parts = parts;
+    this.#store = new InTime(parts.clock, parts.caught);
   }
 
   /**
@@ -52,13 +64,14 @@ export class SharedResults {
    * others may have it.
    */
   async get(
-    id: string,
-    shelf: string,
+    { id, server, shelf }: Wanted,
     found: (result: SharedResult) => void,
     fetch: () => Promise<Buffer>,
     fetched: () => SharedResult | undefined,
   ): Promise<Buffer> {
-    const known = (await this.#find(id)) ?? (await this.#awaited(id, shelf));
+    const [epoch, stored] = await Promise.all([this.#parts.epochs.of(server), this.#find(id)]);
+    if (epoch === undefined) return await fetch();
+    const known = inEpoch(stored, epoch) ?? (await this.#awaited(id, shelf, epoch));
     if (known !== undefined) {
       this.#isPublic(shelf);
       found(known);
@@ -67,7 +80,7 @@ export class SharedResults {
     try {
       return await fetch();
     } finally {
-      await this.#landed(id, shelf, fetched());
+      await this.#landed(id, shelf, epoch, fetched());
     }
   }
 
@@ -76,76 +89,72 @@ export class SharedResults {
   }
 
   /** Undefined: this replica is to fetch it, or nobody can say. */
-  async #awaited(id: string, shelf: string): Promise<SharedResult | undefined> {
+  async #awaited(id: string, shelf: string, epoch: string): Promise<SharedResult | undefined> {
     if (!this.#public.has(shelf)) return undefined;
     const { clock } = this.#parts;
     const deadline = clock.now() + flightMs;
     while (clock.now() < deadline) {
-      if ((await this.#claim(id)) !== 'taken') return undefined;
+      if ((await this.#claim(id, epoch)) !== 'taken') return undefined;
       await new Promise<void>((resolve) => void clock.after(lookMs, resolve));
-      const found = await this.#find(id);
+      const found = inEpoch(await this.#find(id), epoch);
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
-  async #claim(id: string): Promise<'ours' | 'taken' | undefined> {
+  async #claim(id: string, epoch: string): Promise<'ours' | 'taken' | undefined> {
     const claimed = await this.#inTime((records) =>
-      records.putIfAbsent(flightOf(id), { text: '', expiresAt: 0 }, { ttlMs: flightMs }),
+      records.putIfAbsent(flightOf(id, epoch), { text: '', expiresAt: 0 }, { ttlMs: flightMs }),
     );
     if (claimed === undefined) return undefined;
     return claimed.isPut ? 'ours' : 'taken';
   }
 
-  async #landed(id: string, shelf: string, result: SharedResult | undefined): Promise<void> {
+  async #landed(
+    id: string,
+    shelf: string,
+    epoch: string,
+    result: SharedResult | undefined,
+  ): Promise<void> {
     const wasPublic = this.#public.has(shelf);
     if (result !== undefined) this.#isPublic(shelf);
     else this.#public.delete(shelf);
     if (result !== undefined && result.bytes.length <= maxBytes) {
       const { ttlMs } = result;
       const expiresAt = this.#parts.clock.wallNow() + ttlMs;
-      const stored: StoredResult = { text: result.bytes.toString('utf8'), expiresAt };
+      const stored: StoredResult = { text: result.bytes.toString('utf8'), expiresAt, epoch };
       await this.#inTime((records) => records.put(id, stored, { ttlMs }));
     }
-    if (wasPublic) await this.#inTime((records) => records.remove(flightOf(id)));
+    if (wasPublic) await this.#inTime((records) => records.remove(flightOf(id, epoch)));
   }
 
-  async #find(id: string): Promise<SharedResult | undefined> {
+  async #find(id: string): Promise<FoundResult | undefined> {
     const entry = await this.#inTime((records) => records.get(id));
     if (!isStoredResult(entry?.value)) return undefined;
-    const { text, expiresAt } = entry.value;
+    const { text, expiresAt, epoch } = entry.value;
     const ttlMs = expiresAt - this.#parts.clock.wallNow();
-    return ttlMs > 0 ? { bytes: Buffer.from(text), ttlMs } : undefined;
+    return ttlMs > 0 ? { bytes: Buffer.from(text), ttlMs, epoch } : undefined;
   }
 
-  /** Undefined if it failed or took too long. */
   async #inTime<T>(work: (records: Records) => Promise<T>): Promise<T | undefined> {
-    const { clock, records, caught } = this.#parts;
-    if (clock.now() < this.#aloneUntil) return undefined;
-    let result: T | undefined;
-    let isDone = false;
-    const working = records()
-      .then(work)
-      .then((value) => {
-        result = value;
-      })
-      .finally(() => {
-        isDone = true;
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof Fault)) caught(error);
-      });
-    await within(clock, storeMs, working);
-    if (!isDone) this.#aloneUntil = clock.now() + aloneMs;
-    return result;
+    return await this.#store.run(async () => await work(await this.#parts.records()));
   }
 }
 
-function flightOf(id: string): string {
-  return `${id} flight`;
+interface FoundResult extends SharedResult {
+  readonly epoch: string;
+}
+
+/** One that was asked for before its server was invalidated is as good as none. */
+function inEpoch(found: FoundResult | undefined, epoch: string): SharedResult | undefined {
+  return found?.epoch === epoch ? found : undefined;
+}
+
+function flightOf(id: string, epoch: string): string {
+  return `${id} flight ${epoch}`;
 }
 
 export function isStoredResult(value: unknown): value is StoredResult {
-  const { text, expiresAt } = (value ?? {}) as Partial<StoredResult>;
-  return typeof text === 'string' && typeof expiresAt === 'number';
+  const { text, expiresAt, epoch } = (value ?? {}) as Partial<StoredResult>;
+  return typeof text === 'string' && typeof expiresAt === 'number' && typeof epoch === 'string';
 }

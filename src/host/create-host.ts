@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { nodeAuditDisk } from '../audit/audit-disk.ts';
 import { AuditTrail } from '../audit/audit-trail.ts';
 import { type ClaimTrack, openAuditLog } from '../audit/open-track.ts';
+import { isStoredEpoch } from '../cache/shared-epochs.ts';
 import type { ConfigInput } from '../config/config-input.ts';
 import { keyFileOf, realConfigPath } from '../config/config-path.ts';
 import { configFromObject, loadConfig } from '../config/load.ts';
@@ -43,6 +44,7 @@ import type { HostForCommands } from './command-face.ts';
 import type { HostForGateway } from './gateway-face.ts';
 import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
+import type { SharedResultRecords } from './host-parts.ts';
 import { ownIdentity } from './identity.ts';
 import { containedClock } from './servers/contained-edges.ts';
 import type { Edges } from './servers/server-parts.ts';
@@ -274,7 +276,7 @@ function spentIn(store: Store): Records {
 }
 
 /** Public results for other replicas: payloads, and therefore encrypted. */
-function resultsIn(store: Store, { config, file }: LoadedConfig): () => Promise<Records> {
+function resultsIn(store: Store, { config, file }: LoadedConfig): SharedResultRecords {
   const name = 'results';
   const options = { durability: 'forgetful', shared: true, maxEntries: maxSharedResults } as const;
   let opened: Promise<Records> | undefined;
@@ -282,12 +284,20 @@ function resultsIn(store: Store, { config, file }: LoadedConfig): () => Promise<
     const secret = await keyFrom(keyFileOf(config.keyFile, file) ?? 'holdfast.key');
     return sealedRecords(store.records(name, options), name, secret);
   };
-  return () => {
+  const records = () => {
     opened ??= open();
     return opened;
   };
+  const epochs = store.records('epochs', {
+    durability: 'durable',
+    shape: isStoredEpoch,
+    maxEntries: maxEpochs,
+  });
+  return { records, epochs };
 }
 
+/** One for each name of a server. */
+const maxEpochs = 4_096;
 /** Of 256 KiB at most each. */
 const maxSharedResults = 2_048;
 

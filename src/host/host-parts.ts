@@ -12,6 +12,14 @@ import type { HostAudit } from './call/call-audit.ts';
 import type { ApplyOptions } from './host.ts';
 import type { Edges } from './servers/server-parts.ts';
 
+/** Where replicas share public results. */
+export interface SharedResultRecords {
+  /** Encrypted; rejects if that cannot be had. */
+  readonly records: () => Promise<Records>;
+  /** Which of them are still good (shared-epochs). */
+  readonly epochs: Records;
+}
+
 export interface HostParts {
   readonly edges: Edges;
   readonly config: Config;
@@ -25,7 +33,7 @@ export interface HostParts {
   /** Other replicas count there, too. */
   readonly isSpentShared?: boolean;
   /** Where public results are, which other replicas have fetched; absent: there are no others. */
-  readonly sharedResults?: (() => Promise<Records>) | undefined;
+  readonly sharedResults?: SharedResultRecords | undefined;
   /** Where calls are written down; absent: nowhere. */
   readonly audit?: HostAudit;
   readonly identity: Identity;

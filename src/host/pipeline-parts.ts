@@ -5,6 +5,7 @@
 
 import { ResponseCache } from '../cache/cache.ts';
 import { Flights } from '../cache/coalesce.ts';
+import { SharedEpochs } from '../cache/shared-epochs.ts';
 import { SharedResults } from '../cache/shared-results.ts';
 import { storeSecrets } from '../config/secrets.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -69,6 +70,7 @@ export class PipelineParts implements CallParts {
   readonly outputs: ServerOutputs;
   readonly registry: Registry;
   readonly live: LiveConfig;
+  readonly #epochs: SharedEpochs | undefined;
   /** Set when the host begins to shut down: from then on no server is found. */
   isEnding = false;
 
@@ -89,10 +91,9 @@ export class PipelineParts implements CallParts {
       isShared: given.isSpentShared,
       caught: (error) => this.defects.caught('the budget of a role', error),
     });
-    this.cache = new ResponseCache(this.clock, config.cache);
-    const { sharedResults: records } = given;
-    const caught = (error: unknown) => void this.defects.caught('the shared results', error);
-    this.sharedResults = records && new SharedResults({ clock: this.clock, records, caught });
+    this.cache = new ResponseCache(this.clock, config.cache, (server) => {
+      this.#epochs?.invalidated(server);
+    });
     const keyed = given.keyed ?? new KeyedMemory(this.clock);
     // A store that refuses reports that itself.
     this.keys = new IdempotencyKeys(keyed, () => {});
@@ -133,6 +134,27 @@ export class PipelineParts implements CallParts {
       },
     });
     this.live = new LiveConfig(given, this);
+    this.#epochs = this.#sharedEpochs(given);
+    this.sharedResults = this.#resultsOf(given);
+  }
+
+  #sharedEpochs({ sharedResults }: HostParts): SharedEpochs | undefined {
+    if (sharedResults === undefined) return undefined;
+    return new SharedEpochs({
+      clock: this.clock,
+      records: sharedResults.epochs,
+      servers: () => this.registry.all().map(({ name }) => name),
+      told: (server) => this.cache.drop(server),
+      caught: (error) => this.defects.caught('the shared results', error),
+    });
+  }
+
+  #resultsOf({ sharedResults }: HostParts): SharedResults | undefined {
+    const epochs = this.#epochs;
+    if (sharedResults === undefined || epochs === undefined) return undefined;
+    const { records } = sharedResults;
+    const caught = (error: unknown) => void this.defects.caught('the shared results', error);
+    return new SharedResults({ clock: this.clock, records, epochs, caught });
   }
 
   #auditOf({ audit, instance, config }: HostParts): CallAudit | null {

@@ -11,6 +11,7 @@ import { HttpClient } from '../support/gateway-http-client.ts';
 import { executions, readLedger } from '../support/ledger.ts';
 import { startPlainNats } from '../support/nats-store-place.ts';
 import { Replicas } from '../support/replicas.ts';
+import { until } from '../support/until.ts';
 
 const faulty = new URL('../fixtures/servers/faulty/main.mjs', import.meta.url).pathname;
 
@@ -123,6 +124,34 @@ describe('replicas on one NATS server', () => {
     const other = { ...call, nonce: 'at once' };
     await Promise.all(clients.map((client) => client.call('new__cached', other)));
     expect(executions(ledger, 'at once')).toBe(1);
+  });
+
+  it('fetch it again after one of them was told to reload its server #shared-cache', async () => {
+    const { fleet, at } = await replicas(3);
+    const token = await fleet.token('all');
+    const clients = [0, 1, 2].map((index) => at(index, token)) as [
+      HttpClient,
+      HttpClient,
+      HttpClient,
+    ];
+    for (const client of clients) await client.modern('tools/list');
+    const count = async (client: HttpClient, nonce: string) => {
+      const call = { ttlMs: 60_000, cacheScope: 'public', nonce };
+      const { result } = (await client.call('new__cached', call)) as {
+        result: { structuredContent: { count: number } };
+      };
+      return result.structuredContent.count;
+    };
+    for (const client of clients) expect(await count(client, 'kept')).toBe(1);
+    const [one, other, third] = clients;
+    const { code, stderr } = (await fleet.all[1]?.home.run(['reload', 'new'])) ?? {};
+    expect([code, stderr]).toEqual([0, '']);
+    // Its process counts from one again, so that the next result differs.
+    for (const nonce of ['a', 'b']) await count(other, nonce);
+    expect(await count(other, 'kept')).toBe(3);
+    for (const client of [one, third]) {
+      await until(async () => (await count(client, 'kept')) === 3, 'the news to arrive');
+    }
   });
 
   it('run a call with an idempotency key once, wherever it is repeated #shared-keys', async () => {

@@ -17,8 +17,7 @@ export function fetchShared(
   const spec = shortSpec(server.config);
   const id = hash('sha256', `${spec}\n${key.shared}`, 'base64url');
   return sharedResults.get(
-    id,
-    `${spec} ${key.shelf}`,
+    { id, server: key.server, shelf: `${spec} ${key.shelf}` },
     ({ bytes, ttlMs }) => cache.put(key, bytes, ttlMs, 'public', mark),
     fetch,
     () => cache.publicEntry(key),

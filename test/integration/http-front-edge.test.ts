@@ -186,7 +186,7 @@ describe('what may be asked', () => {
 
   it('includes whether we are well and ready', async () => {
     let isReady = false;
-    const gate = await answering({ isReady: () => isReady });
+    const gate = await answering({ readiness: () => ({ ready: isReady }) });
     const health = await gate.ask({ method: 'GET', path: '/healthz' });
     expect(health.json).toEqual({ ok: true, name: 'holdfast', version: '0' });
     const ready = () => gate.ask({ method: 'GET', path: '/readyz' });

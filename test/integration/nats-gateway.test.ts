@@ -35,6 +35,11 @@ async function readiness({ url }: Served): Promise<number> {
   return (await fetch(new URL('/readyz', url))).status;
 }
 
+async function ready({ url }: Served): Promise<unknown> {
+  const answer = await fetch(new URL('/readyz', url));
+  return [answer.status, await answer.json()];
+}
+
 describe('gateways with one NATS server as their store', () => {
   it('answer a key that another of them has used, without the effect #store-nats #idempotency-key', async () => {
     await using server = await startPlainNats();
@@ -85,6 +90,28 @@ describe('gateways with one NATS server as their store', () => {
       expect.stringContaining('cannot be reached'),
       expect.stringContaining('is connected'),
     ]);
+  });
+
+  it('stay ready when the server goes away, and say what they lack #replicas', async () => {
+    await using server = await startPlainNats();
+    await using home = await GatewayHome.create();
+    const ledger = home.file('ledger');
+    const store = `${server.url}/${newNamespace()}`;
+    await home.configure({ mcpServers: { bank: faultyStdio({ ledger }) }, store, ...common(home) });
+    const secret = await addedToken(home);
+    await using served = await home.serve();
+    expect(await ready(served)).toEqual([200, { ready: true }]);
+    await server.kill();
+    const without = [200, { ready: true, store: 'failing' }];
+    await until(
+      async () => JSON.stringify(await ready(served)) === JSON.stringify(without),
+      'it says that the store is away',
+    );
+    expect(faultIn(await call(served.url, secret, 'plain'))).toBeUndefined();
+    const refused = await call(served.url, secret, 'keyed', 'keyed');
+    expect(faultIn(refused)?.code).toBe('overloaded');
+    expect(executions(ledger, 'keyed')).toBe(0);
+    expect((await home.run(['status'])).stdout).toContain('cannot be reached');
   });
 
   it('share tokens with roles, hear of a revocation, and never show the password #store-nats #store-watch', async () => {

@@ -20,7 +20,7 @@ export const routes: readonly Target[] = httpRoutes({
   legacy: {} as LegacyEndpoint,
   old: {} as OldTransport,
   identity: { name: '', version: '' },
-  isReady: () => true,
+  readiness: () => ({ ready: true }),
   narrowed: (principal) => principal,
   limits: { bodyBytes: 1 },
 }).map(({ path, methods }) => ({ path, methods: Object.keys(methods) }));

@@ -13,6 +13,7 @@ import { complain, remark } from '../shell.ts';
 import { assertOpenAccess, openAccess } from './access.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
+import { readinessOf } from './readiness.ts';
 import type { Served } from './served.ts';
 
 /** Those that are open, and as many that earlier processes have left. */
@@ -35,6 +36,13 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const sessions = ownsDatabase
     ? host.records('sessions', { durability: 'durable', shape, maxEntries: maxStoredSessions })
     : undefined;
+  const { shared } = served;
+  const readiness = readinessOf({
+    isAccepting: () => gateway.isAccepting,
+    isStoreUsable: shared && (() => shared.health().ok),
+  });
+  // Its tokens have been read, if they can be.
+  readiness();
   const front = await startHttp({
     outgoing,
     sessions,
@@ -47,7 +55,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     identity: ownIdentity(),
     report: (line) => remark(shell, line),
     inform: (line) => shell.logs('info') && complain(shell, line),
-    isReady: () => gateway.isAccepting && (served.shared?.health().ok ?? true),
+    readiness,
   });
   served.replicas?.serve((connection) => front.accept(connection));
   using _following = access?.follow((ids) => front.endAccess(ids));

@@ -38,7 +38,7 @@ import { McpEndpoint } from './mcp-endpoint.ts';
 import { PassingOn } from './replicas/passing-on.ts';
 import type { Peers } from './replicas/peers.ts';
 import { RouteTable } from './route-table.ts';
-import { httpRoutes } from './routes.ts';
+import { httpRoutes, type Readiness } from './routes.ts';
 
 export interface HttpConfig {
   /** HOST:PORT; port 0 takes any that is free. */
@@ -70,7 +70,7 @@ export interface HttpOptions {
   /** The other replicas, where there may be some. */
   readonly peers?: Peers | undefined;
   /** What /readyz says while the listener is open. */
-  readonly isReady?: () => boolean;
+  readonly readiness?: () => Readiness;
 }
 
 export interface HttpFront {
@@ -166,9 +166,9 @@ class HttpListener implements HttpFront {
     this.#old = new OldTransport(this.#edge, this.#sessions, passing);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions, passing);
     this.#mcp = new McpEndpoint(this.#edge, legacy, passing);
-    const isReady = () => options.isReady?.() ?? true;
+    const { readiness = () => ({ ready: true }) } = options;
     const narrowed = (principal: Principal, cut: Cut) => front.narrowed(principal, cut);
-    const places = { mcp: this.#mcp, legacy, old: this.#old, identity, isReady, limits, narrowed };
+    const places = { mcp: this.#mcp, legacy, old: this.#old, identity, readiness, limits, narrowed };
     this.#door = new FrontDoor({
       edge: this.#edge,
       hosts: new HostCheck({ ...config, host }),

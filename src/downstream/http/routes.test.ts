@@ -18,7 +18,7 @@ const rows = httpRoutes({
   legacy: {} as LegacyEndpoint,
   old: {} as OldTransport,
   identity: { name: 'holdfast', version: '0' },
-  isReady: () => true,
+  readiness: () => ({ ready: true }),
   narrowed: (principal) => principal,
   limits: { bodyBytes: 1000 },
 });

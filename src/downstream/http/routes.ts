@@ -9,6 +9,13 @@ import type { OldTransport } from './legacy/sse-2024.ts';
 import type { McpEndpoint } from './mcp-endpoint.ts';
 import type { HttpRoute, RequestContext } from './route-table.ts';
 
+/** What /readyz says: 200 if it is ready, 503 if not. Everybody may read it. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** What it shares with other replicas cannot be used now; what needs that is refused. */
+  readonly store?: 'failing';
+}
+
 /** What the handlers need. */
 export interface RouteParts {
   readonly mcp: McpEndpoint;
@@ -18,22 +25,21 @@ export interface RouteParts {
   readonly narrowed: (principal: Principal, cut: Cut) => Principal | undefined;
   /** Who we say we are at /healthz. */
   readonly identity: { readonly name: string; readonly version: string };
-  /** What /readyz says. */
-  readonly isReady: () => boolean;
+  readonly readiness: () => Readiness;
   readonly limits: { readonly bodyBytes: number };
 }
 
 export function httpRoutes(parts: RouteParts): readonly HttpRoute[] {
-  const { mcp, legacy, old, identity, isReady, limits, narrowed } = parts;
+  const { mcp, legacy, old, identity, readiness, limits, narrowed } = parts;
   const body = { maxBytes: limits.bodyBytes };
   const health = {
     handle: ({ res }: RequestContext<undefined>) =>
       answerPlainly(res, 200, { ok: true, ...identity }),
   };
-  const readiness = {
+  const ready = {
     handle: ({ res }: RequestContext<undefined>) => {
-      const ready = isReady();
-      answerPlainly(res, ready ? 200 : 503, { ready });
+      const now = readiness();
+      answerPlainly(res, now.ready ? 200 : 503, { ...now });
     },
   };
   const methods = {
@@ -60,6 +66,6 @@ export function httpRoutes(parts: RouteParts): readonly HttpRoute[] {
       methods: { POST: { handle: (context) => old.post(context), body } },
     },
     { path: '/healthz', access: 'public', methods: { GET: health, HEAD: health } },
-    { path: '/readyz', access: 'public', methods: { GET: readiness, HEAD: readiness } },
+    { path: '/readyz', access: 'public', methods: { GET: ready, HEAD: ready } },
   ];
 }

@@ -40,9 +40,9 @@ export class Tally {
     this.#moments.set(subject, operations);
   }
 
-  /** One more of these was tried. */
-  tried(what: string): void {
-    this.#tried.set(what, this.triedOf(what) + 1);
+  /** One more of these was tried, or so many. */
+  tried(what: string, times = 1): void {
+    this.#tried.set(what, this.triedOf(what) + times);
   }
 
   triedOf(what: string): number {

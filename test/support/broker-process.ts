@@ -32,6 +32,8 @@ export class BrokerProcess implements BrokerSubject {
   readonly #secrets = new Map<string, string>();
   #started: Started | undefined;
   #told: BrokerStart | undefined;
+  /** Of the one that runs; 0: none has said that it listens. */
+  #pid = 0;
 
   private constructor(line: CommandLine, root: string) {
     this.#line = line;
@@ -65,7 +67,7 @@ export class BrokerProcess implements BrokerSubject {
   }
 
   get pid(): number {
-    return this.#told?.pid ?? 0;
+    return this.#pid;
   }
 
   get ended(): Promise<Ended> {
@@ -92,13 +94,21 @@ export class BrokerProcess implements BrokerSubject {
     return this.#secrets.get(name) ?? 'of nobody';
   }
 
-  /** On the port of before, if there was one. */
-  async launch(more: readonly string[] = []): Promise<void> {
+  /** On the port of before, if there was one; run by another program, if one is given. */
+  async launch(more: readonly string[] = [], through?: readonly string[]): Promise<void> {
     const listen = this.#told?.listen ?? '127.0.0.1:0';
     const words = ['broker', '--dir', this.dir, '--listen', listen, '--json', ...more];
-    this.#started = this.#line.start(words);
+    this.#pid = 0;
+    this.#started = this.#line.start(words, through === undefined ? {} : { through });
     await this.#started.printed('\n');
-    this.#told = JSON.parse(this.#started.stdout) as BrokerStart;
+    const told = JSON.parse(this.#started.stdout) as BrokerStart;
+    if (told.url === undefined) throw new Error(`it does not start: ${this.#started.stdout}`);
+    this.#told = told;
+    this.#pid = told.pid;
+    const forget = () => {
+      this.#pid = 0;
+    };
+    this.#started.ended.then(forget, forget);
   }
 
   /** Another one in the same or another directory, until it has ended. */
@@ -106,9 +116,11 @@ export class BrokerProcess implements BrokerSubject {
     return this.#line.run(['broker', '--listen', '127.0.0.1:0', ...words]);
   }
 
-  kill(signal: NodeJS.Signals): Promise<Ended> {
-    this.#started?.kill(signal);
-    return this.ended;
+  /** The broker, also where another program runs it. */
+  async kill(signal: NodeJS.Signals): Promise<Ended> {
+    if (this.#pid === 0) this.#started?.kill(signal);
+    else process.kill(this.#pid, signal);
+    return await this.ended;
   }
 
   link(member: MemberName, seat: string = randomUUID().slice(0, 8)): Promise<Link> {

@@ -34,6 +34,8 @@ export interface StartOptions {
   readonly cwd?: string;
   /** Where standard output goes instead of to us: an open file. */
   readonly stdoutFd?: number;
+  /** A program that runs it, with its arguments, such as strace. */
+  readonly through?: readonly string[];
 }
 
 export interface CommandLine extends AsyncDisposable {
@@ -62,7 +64,9 @@ export async function commandLine(): Promise<CommandLine> {
 }
 
 function startIn(folder: string, args: readonly string[], options: StartOptions): Started {
-  const child = spawn(process.execPath, [mainProgram, ...args], {
+  const [program = process.execPath, ...before] = options.through ?? [];
+  const words = options.through === undefined ? [] : [...before, process.execPath];
+  const child = spawn(program, [...words, mainProgram, ...args], {
     cwd: join(folder, options.cwd ?? '.'),
     env: { ...surroundings(folder), ...options.env },
     stdio: ['pipe', options.stdoutFd ?? 'pipe', 'pipe'],

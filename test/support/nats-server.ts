@@ -13,6 +13,11 @@ import { until } from './until.ts';
 /** Another one can be tried by hand. */
 const program = process.env['HOLDFAST_TEST_NATS'] ?? '/usr/sbin/nats-server';
 
+/** Why no server can be started here; undefined if one can. */
+export function natsRefusal(): string | undefined {
+  return existsSync(program) ? undefined : 'there is no nats-server: apt-get install nats-server';
+}
+
 /** The password of a member of the suite. */
 export function passwordOf(member: MemberName): string {
   return `${member}'s "secret" \\ $word`;
@@ -36,8 +41,8 @@ export class NatsServer implements AsyncDisposable {
     fleet = suiteMembers,
     config?: (storeDir: string) => string,
   ): Promise<NatsServer> {
-    if (!existsSync(program))
-      throw new Error('there is no nats-server: apt-get install nats-server');
+    const refusal = natsRefusal();
+    if (refusal !== undefined) throw new Error(refusal);
     const server = new NatsServer();
     const storeDir = join(server.folder, 'store');
     const text = config?.(storeDir) ?? natsConfig(fleet, { storeDir });

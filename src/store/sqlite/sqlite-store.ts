@@ -170,7 +170,8 @@ export class SqliteStore implements Store {
     }
     if (isTorn) {
       const what = `${this.#file}: the last change was not completely written and is undone`;
-      this.#say('damaged', `${what}: the machine lost its power, or the disk is damaged`);
+      const why = 'the process was killed, the machine lost its power, or the disk is damaged';
+      this.#say('damaged', `${what}: ${why}`);
     }
   }
 

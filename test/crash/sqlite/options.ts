@@ -16,7 +16,10 @@ export interface SqliteOptions {
 }
 
 /** Those that are tried, beginning with one that the dice choose. */
-export function sampled<T>(cases: readonly T[], { every, dice }: SqliteOptions): readonly T[] {
+export function sampled<T>(
+  cases: readonly T[],
+  { every, dice }: Pick<SqliteOptions, 'every' | 'dice'>,
+): readonly T[] {
   const first = every === 1 ? 0 : dice.between(0, every - 1);
   return cases.filter((_case, number) => number % every === first);
 }

@@ -9,8 +9,8 @@ import type { StoreProblem } from '../../../src/store/problem.ts';
 import type { Backend } from '../../../src/store/sqlite/backend.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { hurriedClock } from '../hurried-clock.ts';
-import type { Found, Reading } from './readings.ts';
-import { counterKeys, counterLimit, recordKeys, type Written } from './workload.ts';
+import { everythingIn } from './everything-in.ts';
+import type { Reading } from './readings.ts';
 
 type DriverModule = typeof import('../../../src/store/sqlite/driver.ts');
 type OpenModule = typeof import('../../../src/store/sqlite/open-database.ts');
@@ -25,7 +25,6 @@ const { OpenError } = (await load('store/sqlite/open-error.js')) as ErrorModule;
 const { SqliteStore } = (await load('store/sqlite/sqlite-store.js')) as StoreModule;
 
 process.removeAllListeners('warning');
-const durable = { durability: 'durable' } as const;
 /** All leases have ended then. */
 const later = { ...hurriedClock, wallNow: () => Date.now() + 86_400_000 };
 
@@ -57,71 +56,4 @@ function opened(file: string, report: (problem: StoreProblem) => void): Store {
     close: async () => engine.close(),
   };
   return new SqliteStore({ backend, file, clock: later, report, findings });
-}
-
-async function everythingIn(store: Store, problems: readonly StoreProblem[]): Promise<Reading> {
-  const records = store.records('things', durable);
-  const found: Record<string, Found> = {};
-  for (const key of recordKeys) found[`k${key}`] = await read(() => records.get(key));
-  const counts: Record<string, number | null> = {};
-  for (const key of counterKeys) counts[`k${key}`] = await taken(store, key);
-  const log = await entriesIn(store);
-  const queue = await itemsIn(store);
-  const isWhole = await records.isWhole();
-  const words = problems.map(({ kind, detail }) => `${kind}: ${detail}`);
-  return {
-    kind: 'read',
-    records: found,
-    counts,
-    ...log,
-    ...queue,
-    isWhole,
-    isWell: store.health().ok,
-    problems: words,
-  };
-}
-
-async function read(get: () => Promise<{ readonly value: unknown } | undefined>): Promise<Found> {
-  try {
-    const entry = await get();
-    return entry === undefined ? { is: 'absent' } : { is: 'there', value: entry.value as Written };
-  } catch {
-    return { is: 'unreadable' };
-  }
-}
-
-/** Null if it cannot be read. */
-async function taken(store: Store, key: string): Promise<number | null> {
-  const window = { limit: counterLimit, windowMs: null };
-  try {
-    return counterLimit - (await store.counter('counts', durable).take(key, 0, window)).left;
-  } catch {
-    return null;
-  }
-}
-
-async function entriesIn(store: Store) {
-  const log = store.log('events', durable);
-  try {
-    const entries = await log.read({ limit: 1_000 });
-    const { next } = await log.range();
-    return { entries: entries as { sequence: number; value: Written }[], next };
-  } catch {
-    return { entries: null, next: null };
-  }
-}
-
-async function itemsIn(store: Store) {
-  const queue = store.queue('work', durable);
-  const items: Written[] = [];
-  try {
-    const size = await queue.size();
-    for (let claim = await queue.claim(1_000_000); claim; claim = await queue.claim(1_000_000)) {
-      items.push(claim.value as Written);
-      if (items.length > 2_000) break;
-    }
-    return { items, size };
-  } catch {
-    return { items: null, size: null };
-  }
 }

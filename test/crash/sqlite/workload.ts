@@ -27,6 +27,8 @@ export interface Workload {
 
 export interface WorkloadOptions {
   readonly groups: number;
+  /** The steps of the largest group. */
+  readonly atOnce?: number;
   /** Bytes of the largest value. */
   readonly largest: number;
   readonly reopenAfter?: readonly number[];
@@ -49,10 +51,10 @@ export function writtenBy(step: number, pad: number): Written {
 }
 
 export function workload(dice: Dice, options: WorkloadOptions): Workload {
-  const { reopenAfter = [], isClosed = true } = options;
+  const { reopenAfter = [], isClosed = true, atOnce = 4 } = options;
   let steps = 0;
   const groups = Array.from({ length: options.groups }, () => {
-    const size = dice.between(1, 4);
+    const size = dice.between(1, atOnce);
     const first = steps;
     steps += size;
     const group = Array.from({ length: size }, (_, at) => {

@@ -13,6 +13,7 @@ export const wrongs = {
   start: 'starts that failed',
   lost: 'acknowledged and lost',
   phantom: 'appeared without being written',
+  again: 'done with, and there again',
   orphan: 'orphans after two seconds',
   call: 'calls that failed because of the disk',
   silent: 'status silent about a failing disk',

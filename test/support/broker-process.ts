@@ -13,6 +13,7 @@ import {
   newCredential,
 } from '../../src/broker/credentials/credential-record.ts';
 import { openSocketLink } from '../../src/broker/socket/socket-link.ts';
+import { errnoOf } from '../../src/kernel/errno.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { openFilesStore } from '../../src/store/file-store.ts';
 import { type BrokerSubject, type MemberName, members } from './broker-suite/subject.ts';
@@ -119,7 +120,7 @@ export class BrokerProcess implements BrokerSubject {
   /** The broker, also where another program runs it. */
   async kill(signal: NodeJS.Signals): Promise<Ended> {
     if (this.#pid === 0) this.#started?.kill(signal);
-    else process.kill(this.#pid, signal);
+    else signalled(this.#pid, signal);
     return await this.ended;
   }
 
@@ -157,5 +158,14 @@ export class BrokerProcess implements BrokerSubject {
     await using store = openFilesStore(this.dir, { clock: systemClock, report: () => {} });
     const shape = isCredentialRecord;
     return await work(store.records(credentialCollection, { durability: 'durable', shape }));
+  }
+}
+
+/** One that has ended, and was not heard of yet, is left alone. */
+function signalled(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errnoOf(error) !== 'ESRCH') throw error;
   }
 }

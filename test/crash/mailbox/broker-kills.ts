@@ -87,17 +87,16 @@ class Lane implements AsyncDisposable {
     const before = this.#book.count('confirmed');
     const isDue = () =>
       fate.kind === 'outside' && this.#book.count('confirmed') - before >= fate.after;
-    let isKilled = false;
+    let killing: Promise<Ended> | undefined;
     const note = (one: Note) => {
       // An acknowledgement that a failing disk has refused is not told to anybody: the letter comes again.
       if (fate.kind !== 'failing' || one.did !== 'done') this.#book.note(one);
-      if (isKilled || !isDue()) return;
-      isKilled = true;
-      process.kill(broker.pid, 'SIGKILL');
+      if (isDue()) killing ??= broker.kill('SIGKILL');
     };
     const linkOf = (member: 'ann' | 'boss') => broker.link(member);
     const isSent = await correspond({ name, linkOf, dice, note, letters, atOnce });
-    if (isSent || isKilled) return this.#ended(fate, await broker.kill('SIGKILL'), isSent);
+    if (isSent) killing ??= broker.kill('SIGKILL');
+    if (killing !== undefined) return this.#ended(fate, await killing, isSent);
     let ended: Ended | undefined;
     broker.ended.then((one) => {
       ended = one;

@@ -7,6 +7,7 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
+import { asBuffer, isBytes } from '../store/contract/bytes.ts';
 import type { RecordEntry, Records } from '../store/contract/records.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { KeyedOutcome, KeyedRecord, KeyedStore } from './idempotency.ts';
@@ -54,8 +55,8 @@ export function isStoredKey(value: unknown): value is StoredKey {
   );
 }
 
-/** Results are JSON text in UTF-8, so that a text holds them to the byte. */
-type StoredAnswer = { readonly text: string } | { readonly fault: FaultRecord };
+/** Results are stored as bytes where that is possible, and as text otherwise: they are JSON in UTF-8, so that a text holds them to the byte. */
+type StoredAnswer = Uint8Array | { readonly text: string } | { readonly fault: FaultRecord };
 
 /** How often another replica's call is looked at, and that replica itself. */
 const lookMs = 100;
@@ -128,7 +129,7 @@ export class KeyedRecords implements KeyedStore {
     const index = await this.#index();
     const answers = await this.#parts.answers();
     const { outcome } = record;
-    const answer = answerOf(outcome);
+    const answer = answerOf(outcome, answers);
     const state = answer ? 'answered' : outcome.kind === 'dropped' ? 'dropped' : 'begun';
     index.wrote(slot, record.owner, answerBytes(record), clock.wallNow() + ttlMs);
     // Asked for in the same turn, they are committed together.
@@ -184,6 +185,7 @@ export class KeyedRecords implements KeyedStore {
       const entry = await (await this.#parts.answers()).get(slot);
       const answer = entry?.value as StoredAnswer | undefined;
       if (answer === undefined) return { kind: 'dropped' };
+      if (isBytes(answer)) return { kind: 'result', bytes: asBuffer(answer) };
       if ('text' in answer) return { kind: 'result', bytes: Buffer.from(answer.text) };
       return { kind: 'fault', record: answer.fault };
     } catch (error) {
@@ -221,8 +223,9 @@ export class KeyedRecords implements KeyedStore {
   }
 }
 
-function answerOf(outcome: KeyedOutcome): StoredAnswer | undefined {
-  if (outcome.kind === 'result') return { text: outcome.bytes.toString('utf8') };
+function answerOf(outcome: KeyedOutcome, { takesBytes }: Records): StoredAnswer | undefined {
+  if (outcome.kind === 'result')
+    return takesBytes ? outcome.bytes : { text: outcome.bytes.toString('utf8') };
   return outcome.kind === 'fault' ? { fault: outcome.record } : undefined;
 }
 

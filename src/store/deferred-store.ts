@@ -1,6 +1,6 @@
 // A store that is opened later: at its first use, or when the given promise resolves. What is asked of it
 // waits until it is there. It offers everything that the opened one offers; what that one does not have is
-// refused at the first use.
+// refused at the first use. Bytes are taken, which the opened one has to do as well.
 
 import { ignored } from '../kernel/contain.ts';
 import type { Counter, CounterOptions } from './contract/counter.ts';
@@ -45,6 +45,7 @@ export class DeferredStore implements Store {
   #records(name: string, options: RecordsOptions): Records {
     const records = this.#part((store) => store.records(name, options));
     return {
+      takesBytes: true,
       get: async (key) => (await records()).get(key),
       put: async (key, value, put) => (await records()).put(key, value, put),
       putIfAbsent: async (key, value, put) => (await records()).putIfAbsent(key, value, put),
@@ -63,6 +64,7 @@ export class DeferredStore implements Store {
   #log(name: string, options: LogOptions): Log {
     const log = this.#part((store) => store.log(name, options));
     return {
+      takesBytes: true,
       append: async (value) => (await log()).append(value),
       read: async (read) => (await log()).read(read),
       trim: async (before) => (await log()).trim(before),

@@ -2,10 +2,11 @@
 // Holdfast keeps beyond one call. The code that opens one chooses its durability
 // (`contract/durability.ts`), and the store either provides it or rejects with a `StoreError`; a
 // promise resolves only if it holds. Everything is asynchronous, so code that does not need the
-// store must not use it. Values are JSON, keys are any text, times come from the clock that the
+// store must not use it. Values are JSON (or bytes, where that is said), keys are any text, times come from the clock that the
 // store was given, and everything that is kept is bounded. A store is one file that implements this
 // and passes test/support/store-suite; it need not offer all four.
 
+import { isBytes } from './contract/bytes.ts';
 import type { Counter, CounterOptions } from './contract/counter.ts';
 import type { Log, LogOptions } from './contract/log.ts';
 import type { Queue, QueueOptions } from './contract/queue.ts';
@@ -50,7 +51,7 @@ export function assertStoreName(name: string): void {
 
 /** The JSON text of a value; a value that JSON cannot represent is a defect of the caller. */
 export function jsonText(value: unknown): string {
-  const text: string | undefined = JSON.stringify(value);
+  const text: string | undefined = isBytes(value) ? undefined : JSON.stringify(value);
   if (text === undefined) throw new TypeError('a store keeps JSON values only');
   return text;
 }

@@ -1319,7 +1319,7 @@ export const patches: readonly Patch[] = [
     tests: ['src/store/sealed-records.test.ts'],
     promise: 'kept-or-refused',
     edits: [
-      { find: 'cipher.setAAD(Buffer.from(about));\n  const body', replace: 'const body' },
+      { find: '  cipher.setAAD(Buffer.from(about));\n  const size', replace: '  const size' },
       { find: 'decipher.setAAD(Buffer.from(about));\n', replace: '' },
     ],
   },

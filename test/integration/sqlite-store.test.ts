@@ -21,7 +21,7 @@ import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { openDatabase } from '../../src/store/sqlite/open-database.ts';
 import { OpenError } from '../../src/store/sqlite/open-error.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
-import { applicationId } from '../../src/store/sqlite/tables.ts';
+import { applicationId, schemaVersion } from '../../src/store/sqlite/tables.ts';
 import { walState } from '../../src/store/sqlite/wal-check.ts';
 import { builtModule } from '../support/build.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -71,7 +71,7 @@ describe('a database that cannot be used', () => {
     const file = newFile();
     const newer = driver().open(file);
     newer.exec(
-      `PRAGMA application_id = ${applicationId}; PRAGMA user_version = 2; CREATE TABLE t (a)`,
+      `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion + 1}; CREATE TABLE t (a)`,
     );
     newer.close();
     const before = readFileSync(file);
@@ -88,6 +88,23 @@ describe('a database that cannot be used', () => {
     expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining(file)]);
     await store.close();
     expect(readFileSync(file)).toEqual(before);
+  });
+
+  it('of the version before is used, and an earlier Holdfast does not open it any more', async () => {
+    const file = newFile();
+    const before = openHere(file, new ManualClock()).store;
+    await before.records('things', durable).put('key', 1);
+    await before.close();
+    const older = driver().open(file);
+    older.exec('PRAGMA user_version = 1');
+    older.close();
+    const { store, problems } = openHere(file, new ManualClock());
+    expect((await store.records('things', durable).get('key'))?.value).toBe(1);
+    expect(problems).toEqual([]);
+    await store.close();
+    const now = driver().open(file);
+    expect(now.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: schemaVersion });
+    now.close();
   });
 
   it('of another program is not touched', () => {
@@ -200,8 +217,10 @@ describe('damage', () => {
     const values = new Map<string, string>();
     const put = async (store: typeof first, from: number, to: number) => {
       for (let number = from; number < to; number += 1) {
-        values.set(`key ${number}`, `${number} `.repeat(60));
-        await store.records('things', durable).put(`key ${number}`, values.get(`key ${number}`));
+        const text = `${number} `.repeat(60);
+        values.set(`key ${number}`, text);
+        const value = number % 2 === 0 ? text : Buffer.from(text);
+        await store.records('things', durable).put(`key ${number}`, value);
       }
     };
     await put(first, 0, 200);
@@ -223,11 +242,16 @@ describe('damage', () => {
     for (const [key, value] of values) {
       const found = await records.get(key).catch(() => undefined);
       if (found === undefined) lost += 1;
-      else expect(found.value).toBe(value);
+      else expect(asText(found.value)).toBe(value);
     }
     const isWhole = await records.isWhole();
     await store.close();
     return { lost, isWhole, isReported: problems.some(({ kind }) => kind === 'damaged') };
+  }
+
+  /** Every other value was put as bytes. */
+  function asText(value: unknown): unknown {
+    return value instanceof Uint8Array ? Buffer.from(value).toString() : value;
   }
 
   /** Undefined: it is refused, which is told. */

@@ -25,6 +25,9 @@ export interface LogRange {
 }
 
 export interface Log {
+  /** Values may be bytes as well (`bytes.ts`). */
+  readonly takesBytes?: true;
+
   /**
    * Resolves to the sequence number. Resolved, durable: the entry survives a crash. Rejected with
    * `not_kept`: it may or may not be stored, and its number is not used for another.

@@ -13,7 +13,7 @@ export type Version = string;
 
 export interface RecordEntry {
   readonly key: string;
-  /** As parsed from JSON; the caller checks whether it is valid. */
+  /** As parsed from JSON, or bytes; the caller checks whether it is valid. */
   readonly value: unknown;
   readonly version: Version;
 }
@@ -39,6 +39,9 @@ export type RecordChange =
 export type RecordsHeard = (change: RecordChange) => void;
 
 export interface Records {
+  /** Values may be bytes as well (`bytes.ts`). */
+  readonly takesBytes?: true;
+
   /**
    * Undefined when there is none. A durable record that exists but cannot be read rejects
    * (`unreadable`); a forgetful one counts as absent.

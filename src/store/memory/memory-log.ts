@@ -8,17 +8,19 @@ import {
   type ReadOptions,
   readLimits,
 } from '../contract/log.ts';
-import { jsonText } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { type Held, type MemoryRoom, textBytes, usualEntries } from './room.ts';
+import { heldValue, type OwnValue, ownValueOf, roomFor } from './own-value.ts';
+import { type Held, type MemoryRoom, usualEntries } from './room.ts';
 
 export class MemoryLog implements Log {
+  readonly takesBytes = true;
   readonly #room: MemoryRoom;
   readonly #name: string;
   readonly #isForgetful: boolean;
   readonly #maxEntries: number;
   /** At most `maxEntries`, from `#first` to `#next`. */
-  readonly #kept = new Map<number, { readonly text: string; readonly held: Held }>();
+  readonly #kept = new Map<number, { readonly own: OwnValue; readonly held: Held }>();
+
   #first = 1;
   #next = 1;
 
@@ -31,17 +33,17 @@ export class MemoryLog implements Log {
 
   async append(value: unknown): Promise<number> {
     this.#room.assertOpen();
-    const text = jsonText(value);
+    const own = ownValueOf(value);
     if (this.#kept.size >= this.#maxEntries) {
       if (!this.#isForgetful) throw this.#full();
       this.#dropFirst();
     }
     const drop = this.#isForgetful ? () => this.#dropFirst() : undefined;
-    const held = this.#room.hold(textBytes(text), { drop });
+    const held = this.#room.hold(roomFor(own), { drop });
     if (held === undefined && !this.#isForgetful) throw this.#full();
     const sequence = this.#next;
     this.#next += 1;
-    if (held !== undefined) this.#kept.set(sequence, { text, held });
+    if (held !== undefined) this.#kept.set(sequence, { own, held });
     // An entry that is too large by itself displaces all before it, and is dropped itself.
     else this.#trim(this.#next);
     return sequence;
@@ -57,7 +59,7 @@ export class MemoryLog implements Log {
     const page: LogEntry[] = [];
     for (let sequence = start; sequence < end; sequence += 1) {
       const kept = this.#kept.get(sequence);
-      if (kept !== undefined) page.push({ sequence, value: JSON.parse(kept.text) });
+      if (kept !== undefined) page.push({ sequence, value: heldValue(kept.own) });
     }
     return page;
   }

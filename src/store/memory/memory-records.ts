@@ -1,4 +1,4 @@
-// Records in memory. Values are stored as JSON text, so that nobody can change one from outside.
+// Records in memory. What is held is never what a caller has (`own-value.ts`).
 // Every operation is synchronous inside, which makes it atomic.
 
 import type {
@@ -10,18 +10,19 @@ import type {
   RecordsOptions,
   Version,
 } from '../contract/records.ts';
-import { jsonText } from '../store.ts';
 import { StoreError } from '../store-error.ts';
+import { heldValue, type OwnValue, ownValueOf, roomFor } from './own-value.ts';
 import { type Held, type MemoryRoom, type Sweepable, textBytes, usualEntries } from './room.ts';
 
 interface Kept {
-  readonly text: string;
+  readonly own: OwnValue;
   readonly version: Version;
   readonly expiresAt: number;
   readonly held: Held;
 }
 
 export class MemoryRecords implements Records, Sweepable {
+  readonly takesBytes = true;
   readonly #room: MemoryRoom;
   readonly #name: string;
   readonly #isForgetful: boolean;
@@ -106,16 +107,16 @@ export class MemoryRecords implements Records, Sweepable {
   #find(key: string): RecordEntry | undefined {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
-    const { text, version, expiresAt } = kept;
-    if (this.#room.clock.now() < expiresAt) return { key, value: JSON.parse(text), version };
+    const { own, version, expiresAt } = kept;
+    if (this.#room.clock.now() < expiresAt) return { key, value: heldValue(own), version };
     this.#forget(key);
     return undefined;
   }
 
   #write(key: string, value: unknown, { ttlMs }: PutOptions = {}): Version {
-    const text = jsonText(value);
+    const own = ownValueOf(value);
     this.#makePlace(key);
-    const held = this.#room.hold(textBytes(key, text), {
+    const held = this.#room.hold(textBytes(key) + roomFor(own), {
       drop: this.#isForgetful ? () => this.#kept.delete(key) : undefined,
       instead: this.#kept.get(key)?.held,
     });
@@ -131,7 +132,7 @@ export class MemoryRecords implements Records, Sweepable {
     const expiresAt =
       ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#room.clock.now() + ttlMs;
     this.#nextEnd = Math.min(this.#nextEnd, expiresAt);
-    this.#kept.set(key, { text, version, expiresAt, held });
+    this.#kept.set(key, { own, version, expiresAt, held });
     this.#tell(key);
     return version;
   }

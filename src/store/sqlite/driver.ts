@@ -4,7 +4,7 @@
 
 import { createRequire } from 'node:module';
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | null | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface Statement {

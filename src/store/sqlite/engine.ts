@@ -2,7 +2,8 @@
 // together are committed together, and are answered after the commit. If that fails, each is tried by
 // itself, so that one that cannot be stored does not refuse the others. A file that was removed or replaced
 // while it is open would take every change and keep none: then changes are refused. Every commit that
-// changes something has a number, which is written down before the commit is answered.
+// changes something has a number, which is written down before the commit is answered. SQLite merges its log into the
+// file as part of a commit now and then; a large commit is answered before that is done.
 
 import { StoreError } from '../store-error.ts';
 import type { Acknowledged } from './acknowledged.ts';
@@ -15,6 +16,11 @@ import { queueResult } from './queue-table.ts';
 import { recordsResult } from './records-table.ts';
 import { messageOf, sqliteCodeOf } from './sqlite-code.ts';
 import { Tables } from './tables.ts';
+
+/** As SQLite has it without being told. */
+const usualMergePages = 1_000;
+/** Merging so much takes as long as the commit itself. */
+const largeBytes = 1_048_576;
 
 export interface Checked {
   /** The rows that are damaged. */
@@ -31,6 +37,8 @@ export class Engine {
   readonly #assertInPlace: () => void;
   readonly #acknowledged: Acknowledged;
   #commits = 0;
+  /** The log is merged after the next answer. */
+  #isMergeDue = false;
 
   /** `assertInPlace` throws if the file is not the one at its path any more. */
   constructor(database: Database, acknowledged: Acknowledged, assertInPlace: () => void) {
@@ -80,6 +88,18 @@ export class Engine {
     }
   }
 
+  /** After each answer: what need not be waited for. */
+  tidy(): void {
+    if (!this.#isMergeDue) return;
+    this.#isMergeDue = false;
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      this.#database.exec(`PRAGMA wal_autocheckpoint = ${usualMergePages}`);
+    } catch {
+      // A disk that refuses: the next commits say so, and the log stays as it is.
+    }
+  }
+
   /** The log is merged into the file, and the file is released at once. */
   close(): void {
     try {
@@ -104,6 +124,7 @@ export class Engine {
         this.#tables.save('numbers', commitNumbers, commit);
       }
       this.#assertInPlace();
+      if (operations.some(isLarge)) this.#mergeLater();
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#tables.forgetCounts();
@@ -114,6 +135,11 @@ export class Engine {
     this.#commits = commit;
     this.#acknowledged.write(commit);
     return outcomes.map((outcome) => (outcome.ok ? { ...outcome, isStored: true } : outcome));
+  }
+
+  #mergeLater(): void {
+    this.#isMergeDue = true;
+    this.#database.exec('PRAGMA wal_autocheckpoint = 0');
   }
 
   /** After some errors SQLite has rolled back by itself. */
@@ -169,6 +195,10 @@ export class Engine {
         return counterResult(this.#tables, operation);
     }
   }
+}
+
+function isLarge(operation: StoreOperation): boolean {
+  return 'text' in operation && operation.text.length >= largeBytes;
 }
 
 function refused(error: unknown): Extract<StoreOutcome, { readonly ok: false }> {

@@ -5,7 +5,7 @@ import type { LogEntry, LogRange } from '../contract/log.ts';
 import { StoreError } from '../store-error.ts';
 import type { Row } from './driver.ts';
 import type { LogOperation } from './operation.ts';
-import type { Tables } from './tables.ts';
+import { type Tables, valueIn } from './tables.ts';
 
 type Append = Extract<LogOperation, { readonly action: 'append' }>;
 
@@ -45,7 +45,7 @@ function read(tables: Tables, name: string, from: number, limit: number): readon
 }
 
 function entryIn({ sequence, text }: Row): LogEntry {
-  return { sequence: Number(sequence), value: JSON.parse(String(text)) };
+  return { sequence: Number(sequence), value: valueIn(text) };
 }
 
 function trim(tables: Tables, name: string, before: number): void {

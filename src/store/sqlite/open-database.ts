@@ -200,6 +200,9 @@ function connect(driver: Driver, file: string): Database {
     database.exec('PRAGMA synchronous = FULL');
     database.exec('PRAGMA cache_size = -16000');
     if (isNew) database.exec(`BEGIN EXCLUSIVE; ${schema} COMMIT;`);
+    // An earlier version could not read what this one stores.
+    else if (versionOf(database) < schemaVersion)
+      database.exec(`PRAGMA user_version = ${schemaVersion}`);
     return database;
   } catch (error) {
     if (database !== undefined) closeDatabase(database);
@@ -236,6 +239,10 @@ function isEmpty(database: Database): boolean {
   const said = String(check?.['integrity_check']);
   if (said !== 'ok') throw new Damaged(said);
   return false;
+}
+
+function versionOf(database: Database): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
 }
 
 function foreign(): OpenError {

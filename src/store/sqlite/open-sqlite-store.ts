@@ -70,6 +70,7 @@ function notWhole(store: Store): Store {
     records: (name, options) => {
       const records = store.records(name, options);
       return {
+        takesBytes: true,
         get: (key) => records.get(key),
         put: (...given) => records.put(...given),
         putIfAbsent: (...given) => records.putIfAbsent(...given),

@@ -11,14 +11,16 @@ interface Of<Word extends string, Action extends string> {
   readonly now: number;
 }
 
+/** JSON, or bytes (`contract/bytes.ts`), which are moved to the thread of the database. */
+export type StoredText = string | Uint8Array;
+
 interface Bounded {
   readonly maxEntries: number;
 }
 
 interface Written {
   readonly key: string;
-  /** JSON. */
-  readonly text: string;
+  readonly text: StoredText;
   readonly expiresAt: number | null;
 }
 
@@ -33,7 +35,7 @@ export type RecordOperation =
   | Of<'records', 'sweep'>;
 
 export type LogOperation =
-  | (Of<'log', 'append'> & Bounded & { readonly text: string })
+  | (Of<'log', 'append'> & Bounded & { readonly text: StoredText })
   | (Of<'log', 'read'> & { readonly from: number; readonly limit: number })
   | (Of<'log', 'trim'> & { readonly before: number })
   | Of<'log', 'range'>;

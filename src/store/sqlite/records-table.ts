@@ -4,10 +4,10 @@
 import type { ConditionalPut, RecordEntry } from '../contract/records.ts';
 import { StoreError } from '../store-error.ts';
 import type { Row } from './driver.ts';
-import type { RecordOperation } from './operation.ts';
-import type { Tables } from './tables.ts';
+import type { RecordOperation, StoredText } from './operation.ts';
+import { type Tables, valueIn } from './tables.ts';
 
-type Put = Extract<RecordOperation, { readonly text: string }>;
+type Put = Extract<RecordOperation, { readonly text: StoredText }>;
 
 export function recordsResult(tables: Tables, operation: RecordOperation): unknown {
   const { name, now } = operation;
@@ -62,7 +62,7 @@ function isLive({ expires }: Row, now: number): boolean {
 function entryIn({ key, text, version }: Row): RecordEntry {
   return {
     key: JSON.parse(String(key)),
-    value: JSON.parse(String(text)),
+    value: valueIn(text),
     version: String(version),
   };
 }

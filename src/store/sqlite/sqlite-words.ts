@@ -2,6 +2,7 @@
 // database, with the time at which it was asked.
 
 import type { Clock } from '../../kernel/clock.ts';
+import { isBytes } from '../contract/bytes.ts';
 import { assertAmounts, type Counter, type CounterOptions } from '../contract/counter.ts';
 import { type Log, type LogOptions, readLimits } from '../contract/log.ts';
 import type { Claim, Queue, QueueOptions } from '../contract/queue.ts';
@@ -9,7 +10,7 @@ import type { PutOptions, RecordEntry, Records, RecordsOptions } from '../contra
 import { usualEntries } from '../memory/room.ts';
 import { jsonText } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { StoreOperation } from './operation.ts';
+import type { StoredText, StoreOperation } from './operation.ts';
 import type { StoredClaim } from './queue-table.ts';
 
 export interface WordParts {
@@ -29,10 +30,11 @@ export function sqliteRecords(
   const written = (key: string, value: unknown, { ttlMs }: PutOptions = {}) => {
     const now = clock.wallNow();
     const expiresAt = ttlMs === undefined ? null : now + ttlMs;
-    return { ...of, now, key, text: jsonText(value), expiresAt, maxEntries };
+    return { ...of, now, key, text: storedText(value), expiresAt, maxEntries };
   };
   const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {
+    takesBytes: true,
     get: async (key) => {
       const entry = await ask<RecordEntry | undefined>({
         ...of,
@@ -70,8 +72,9 @@ export function sqliteLog(
   const of = () => ({ word: 'log', name, now: clock.wallNow() }) as const;
   const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {
+    takesBytes: true,
     append: async (value) => {
-      const text = jsonText(value);
+      const text = storedText(value);
       return ask({ ...of(), action: 'append', text, maxEntries });
     },
     read: async ({ from = 0, limit = readLimits.usual } = {}) =>
@@ -129,4 +132,8 @@ export function sqliteCounter(
     },
     reset: async (key) => ask({ ...of(), action: 'reset', key }),
   };
+}
+
+function storedText(value: unknown): StoredText {
+  return isBytes(value) ? value : jsonText(value);
 }

@@ -2,13 +2,14 @@
 // and how many rows there are of each name. A name is that of records, a log, a queue or a counter.
 
 import { ownValue } from '../../kernel/own-value.ts';
+import { asBuffer, isBytes } from '../contract/bytes.ts';
 import { StoreError } from '../store-error.ts';
 import type { Database, Row, SqlValue, Statement } from './driver.ts';
 import type { Damage } from './operation.ts';
 import { digestOf } from './row-digest.ts';
 
-/** Stored in the file; a file of a newer version is not opened. */
-export const schemaVersion = 1;
+/** Stored in the file; a file of a newer version is not opened. Since 2 a value may be bytes. */
+export const schemaVersion = 2;
 /** Stored in the file: it is ours. */
 export const applicationId = 0x48_6c_64_66;
 
@@ -42,10 +43,10 @@ PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaVersion};
 `;
 
-/** What the checksum of a row is computed from, in this order. */
+/** What the checksum of a row is computed from, in this order. A value is a text or bytes. */
 const columns = {
-  records: { name: 'text', key: 'text', text: 'text', version: 'integer', expires: 'real' },
-  log: { name: 'text', sequence: 'integer', text: 'text' },
+  records: { name: 'text', key: 'text', text: 'value', version: 'integer', expires: 'real' },
+  log: { name: 'text', sequence: 'integer', text: 'value' },
   queue: {
     name: 'text',
     id: 'integer',
@@ -177,6 +178,8 @@ export class Tables {
 const selected = Object.fromEntries(
   Object.entries(columns).map(([table, types]) => {
     const casts = Object.entries({ ...types, digest: 'text' }).map(([column, type]) => {
+      if (type === 'value')
+        return `typeof(${column}) AS kind, CAST(${column} AS BLOB) AS ${column}`;
       return `CAST(${column} AS ${type === 'text' ? 'BLOB' : type}) AS ${column}`;
     });
     return [table, casts.join(', ')];
@@ -207,17 +210,27 @@ class Selection {
     return Object.fromEntries(
       types.map(([column, type]) => {
         const value = ownValue(row, column);
-        return [column, type === 'text' ? textIn(value) : value];
+        if (type === 'value' && row['kind'] === 'blob') return [column, bytesIn(value)];
+        return [column, type === 'text' || type === 'value' ? textIn(value) : value];
       }),
     );
   }
 }
 
-/** What is not UTF-8 becomes something else, which its checksum notices. */
+/** Text that is not UTF-8 becomes something else, which its checksum notices. */
 function textIn(value: unknown): string {
+  return bytesIn(value).toString('utf8');
+}
+
+function bytesIn(value: unknown): Buffer {
   // libsql gives the one for single rows, and the other for many.
-  const isBytes = value instanceof Uint8Array || value instanceof ArrayBuffer;
-  return isBytes ? Buffer.from(value as ArrayBuffer).toString('utf8') : '';
+  if (isBytes(value)) return asBuffer(value);
+  return value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.alloc(0);
+}
+
+/** The value in a good row. */
+export function valueIn(text: unknown): unknown {
+  return isBytes(text) ? text : JSON.parse(String(text));
 }
 
 function damageIn(table: Table, row: Row): Damage {

@@ -2,6 +2,7 @@
 // waits for it is refused: it may or may not have been stored.
 
 import { Worker } from 'node:worker_threads';
+import { isBytes } from '../contract/bytes.ts';
 import { StoreError } from '../store-error.ts';
 import type { Backend } from './backend.ts';
 import type { Findings } from './open-database.ts';
@@ -76,7 +77,7 @@ class WorkerBackend implements Backend {
       this.#waiting.set(batch, { resolve, reject });
       // As long as somebody waits for the disk, the process does not end.
       this.#worker.ref();
-      this.#send({ kind: 'apply', batch, operations });
+      this.#send({ kind: 'apply', batch, operations }, operations.flatMap(movable));
     });
   }
 
@@ -89,8 +90,8 @@ class WorkerBackend implements Backend {
     });
   }
 
-  #send(message: ToWorker): void {
-    this.#worker.postMessage(message);
+  #send(message: ToWorker, moved: readonly ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, moved);
   }
 
   #heard(message: FromWorker): void {
@@ -119,6 +120,13 @@ class WorkerBackend implements Backend {
     this.#waiting.clear();
     this.#closed();
   }
+}
+
+/** Bytes that have their memory for themselves are moved to the thread; others are copied. */
+function movable(operation: StoreOperation): readonly ArrayBuffer[] {
+  if (!('text' in operation) || !isBytes(operation.text)) return [];
+  const { buffer, byteLength } = operation.text;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
 function endedError(why: string): StoreError {

@@ -41,6 +41,7 @@ port.on('message', (message: ToWorker) => {
   if (engine === undefined) return;
   if (message.kind === 'apply') {
     say({ kind: 'applied', batch: message.batch, outcomes: engine.apply(message.operations) });
+    engine.tidy();
     return;
   }
   engine.close();

@@ -1,7 +1,7 @@
 // What every kind of log promises while the store is open.
 
 import { expect } from 'vitest';
-import { many, open, refusal, type Sketch } from './subject.ts';
+import { byteValues, many, open, refusal, type Sketch } from './subject.ts';
 
 export const logCases: readonly Sketch[] = [
   [
@@ -26,6 +26,22 @@ export const logCases: readonly Sketch[] = [
       );
       expect((await log.range()).first).toBe(numbers[0]);
       expect((await log.range()).next).toBeGreaterThan(numbers.at(-1) ?? 0);
+    },
+  ],
+  [
+    'give back bytes to the byte where they take them, and refuse them otherwise',
+    async (bench, durability) => {
+      const log = open.log(bench, durability);
+      const appended = byteValues.map((bytes) => log.append(Uint8Array.from(bytes)));
+      if (!log.takesBytes) {
+        for (const one of appended) await expect(one).rejects.toThrow(TypeError);
+        return;
+      }
+      await Promise.all(appended);
+      const read = (await log.read()).map(({ value }) => Buffer.from(value as Uint8Array));
+      expect(read.map((one, at) => one.equals(byteValues[at] ?? one.subarray(1)))).toEqual(
+        byteValues.map(() => true),
+      );
     },
   ],
   [

@@ -1,7 +1,7 @@
 // What every kind of records promises while the store is open.
 
 import { expect } from 'vitest';
-import { many, open, refusal, type Sketch } from './subject.ts';
+import { byteValues, many, open, refusal, type Sketch } from './subject.ts';
 
 const values = [null, true, 0, -1.5, '', 'text\n\u0000é😀', [], {}, { a: [1, { b: null }] }];
 const keys = ['', '../escape', 'a/b', '.', 'nul\0', 'x'.repeat(5_000), 'CON', 'ключ', '__proto__'];
@@ -14,6 +14,23 @@ export const recordCases: readonly Sketch[] = [
       for (const value of values) {
         await records.put('key', value);
         expect((await records.get('key'))?.value).toEqual(value);
+      }
+    },
+  ],
+  [
+    'give back bytes to the byte where they take them, and refuse them otherwise',
+    async (bench, durability) => {
+      const records = open.records(bench, durability);
+      for (const bytes of byteValues) {
+        const put = records.put('key', Uint8Array.from(bytes));
+        if (!records.takesBytes) {
+          await expect(put).rejects.toThrow(TypeError);
+          continue;
+        }
+        await put;
+        const value = (await records.get('key'))?.value;
+        expect(value).toBeInstanceOf(Uint8Array);
+        expect(Buffer.from(value as Uint8Array).equals(bytes)).toBe(true);
       }
     },
   ],

@@ -84,4 +84,13 @@ export const open = {
 /** The store's own refusal, by its reason. */
 export const refusal = (reason: string) => ({ name: 'Fault', reason });
 
+/** What is JSON, what is none, what is not UTF-8, and more than a page of anything has. */
+export const byteValues: readonly Buffer[] = [
+  Buffer.from('{"a":1}'),
+  Buffer.alloc(0),
+  Buffer.of(0),
+  Buffer.from(Array.from({ length: 256 }, (_, at) => 255 - at)),
+  Buffer.alloc(100_000, 'text'),
+];
+
 export const many = Array.from({ length: 20 }, (_, number) => number);

@@ -168,7 +168,15 @@ class HttpListener implements HttpFront {
     this.#mcp = new McpEndpoint(this.#edge, legacy, passing);
     const { readiness = () => ({ ready: true }) } = options;
     const narrowed = (principal: Principal, cut: Cut) => front.narrowed(principal, cut);
-    const places = { mcp: this.#mcp, legacy, old: this.#old, identity, readiness, limits, narrowed };
+    const places = {
+      mcp: this.#mcp,
+      legacy,
+      old: this.#old,
+      identity,
+      readiness,
+      limits,
+      narrowed,
+    };
     this.#door = new FrontDoor({
       edge: this.#edge,
       hosts: new HostCheck({ ...config, host }),

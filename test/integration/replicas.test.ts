@@ -239,6 +239,28 @@ describe('a replica that ends', () => {
 });
 
 describe('a gateway that cannot be a replica', () => {
+  it('says so and ends when that is found, if the store was away at its start #replicas', async () => {
+    await using nats = await startPlainNats();
+    const config = { http: {}, store: `${nats.url}/one`, mcpServers: {} };
+    await using home = await GatewayHome.create(config);
+    const first = await home.serve();
+    await first.stop();
+    await nats.kill();
+    await using other = await GatewayHome.create(config);
+    const started = await other.serve();
+    await nats.startAgain();
+    const { code, stdout } = await started.ended;
+    expect(stdout).toMatch(/the key in .*holdfast\.key is not that of the other replicas/);
+    expect(code).toBe(2);
+    // The same key is found to be the same.
+    await nats.kill();
+    await using again = await home.serve();
+    await nats.startAgain();
+    await until(async () => {
+      return (await fetch(new URL('/readyz', again.url))).status === 200;
+    }, 'it is ready');
+  });
+
   it.each([
     ['has another key', {}, /the key in .*holdfast\.key is not that of the other replicas/],
     [

@@ -21,6 +21,8 @@ import { StoreError } from '../../store/store-error.ts';
 /** So long a replica that ends stays, so that a balancer which looks at /readyz notices. */
 const noticeMs = 2_000;
 const keyRecord = 'key';
+/** So often a store is asked for it that could not be read. */
+const compareMs = 1_000;
 
 interface ReplicasParts {
   readonly key: Buffer;
@@ -39,6 +41,10 @@ export class Replicas implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #bus: NatsBus;
   readonly #subjects: string;
+  /** Resolves when another key is found at the others than here; never where the keys are the same. */
+  readonly otherKey: Promise<Fault>;
+  #foundOtherKey: (wrong: Fault) => void = () => {};
+  #comparing: Disposable | undefined;
   #news: BreakerNews | undefined;
   #host: OpenedHost | undefined;
   #accept: (connection: Duplex) => void = (connection) => void connection.destroy();
@@ -49,6 +55,9 @@ export class Replicas implements AsyncDisposable {
     this.#bus = bus;
     this.#clock = clock;
     this.#subjects = `hfr.${namespace}`;
+    this.otherKey = new Promise((resolve) => {
+      this.#foundOtherKey = resolve;
+    });
     this.tunnels = new Tunnels({
       bus,
       clock,
@@ -106,7 +115,9 @@ export class Replicas implements AsyncDisposable {
         })),
       caught: (error) => this.#caught(error),
     });
-    await this.#assertSameKey(host);
+    const wrong = await this.#compareKeys(host);
+    if (wrong instanceof Fault) throw wrong;
+    if (wrong === 'unknown') this.#compareLater(host);
   }
 
   /** An event of a server of this host. */
@@ -132,8 +143,19 @@ export class Replicas implements AsyncDisposable {
     await new Promise<void>((resolve) => void this.#clock.after(noticeMs, resolve));
   }
 
-  /** A store that cannot be reached says so itself, and is not asked again. */
-  async #assertSameKey(host: OpenedHost): Promise<void> {
+  /** The store could not be read: as soon as it can be. */
+  #compareLater(host: OpenedHost): void {
+    const compare = async () => {
+      const wrong = await this.#compareKeys(host);
+      if (wrong instanceof Fault) this.#foundOtherKey(wrong);
+      if (wrong === 'unknown') this.#compareLater(host);
+    };
+    const later = () => void compare().catch((error: unknown) => this.#caught(error));
+    this.#comparing = this.#clock.after(compareMs, later, true);
+  }
+
+  /** What is wrong; `unknown`: the store cannot be read, and says so itself. */
+  async #compareKeys(host: OpenedHost): Promise<Fault | 'same' | 'unknown'> {
     const records = host.records('replicas', { durability: 'durable' });
     const mark = createHmac('sha256', this.key).update('replicas of holdfast: mark').digest('hex');
     try {
@@ -141,12 +163,12 @@ export class Replicas implements AsyncDisposable {
       const { mark: known } = (put.isPut ? { mark } : (put.entry?.value ?? {})) as {
         readonly mark?: unknown;
       };
-      if (known === mark) return;
+      if (known === mark) return 'same';
     } catch (error) {
-      if (error instanceof StoreError) return;
+      if (error instanceof StoreError) return 'unknown';
       throw error;
     }
-    throw new Fault(
+    return new Fault(
       'invalid_request',
       `the key in ${this.#keyFile} is not that of the other replicas on this store: copy theirs to this place ("keyFile" in the config), or give this one a store of its own (another name at the end of its nats:// address)`,
     );
@@ -157,6 +179,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#comparing?.[Symbol.dispose]();
     this.#news?.[Symbol.dispose]();
     this.tunnels[Symbol.dispose]();
     await this.#bus[Symbol.asyncDispose]();

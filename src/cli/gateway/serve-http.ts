@@ -7,6 +7,7 @@ import { isStoredSession } from '../../downstream/http/legacy/kept-sessions.ts';
 import { startHttp } from '../../downstream/http/listener.ts';
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { complain, remark } from '../shell.ts';
@@ -84,7 +85,15 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     for (const line of connectionPage(page, out.style, shell.steps)) out.line(line);
   }
   served.onServing();
-  await Promise.race([interrupt.arrived, ...(control ? [control.endAsked] : [])]);
+  const { replicas } = served;
+  const asked = [interrupt.arrived, ...(control ? [control.endAsked] : [])];
+  const why = await Promise.race([...asked, ...(replicas ? [replicas.otherKey] : [])]);
+  if (why instanceof Fault) {
+    // What it gives out is good for nothing at the others: nothing is waited for.
+    await Promise.all([front.close(), control?.clients.close()]);
+    await instance?.stopListening();
+    throw why;
+  }
   const left = served.replicas?.leave();
   const drained = drainAll(served, control);
   front.drain();

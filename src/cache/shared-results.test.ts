@@ -20,7 +20,10 @@ function shared(own?: Records) {
     const told: string[] = [];
     const parts = { clock, records: epochs, servers: () => ['server', 'other'], caught };
     const own = new SharedEpochs({ ...parts, told: (server) => void told.push(server) });
-    const results = new SharedResults({ clock, records: async () => records, epochs: own, caught });
+    const results = new SharedResults({
+      ...{ clock, epochs: own, caught },
+      place: async () => ({ records, keyOf: (id) => `hidden ${id}` }),
+    });
     return Object.assign(results, {
       told,
       invalidate: (server: string) => own.invalidated(server),

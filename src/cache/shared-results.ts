@@ -11,11 +11,19 @@ import type { SharedEpochs } from './shared-epochs.ts';
 
 export interface SharedResultsParts {
   readonly clock: Clock;
-  /** Encrypted, because results are payloads; rejects if that cannot be had. */
-  readonly records: () => Promise<Records>;
+  /** Rejects if they cannot be encrypted. */
+  readonly place: () => Promise<SharedPlace>;
   /** What may still be shared. */
   readonly epochs: Pick<SharedEpochs, 'of'>;
   readonly caught: Caught;
+}
+
+/** Where the results are. */
+export interface SharedPlace {
+  /** Encrypted, because results are payloads. */
+  readonly records: Records;
+  /** The key of a record, from which nobody can guess what was asked for. */
+  readonly keyOf: (id: string) => string;
 }
 
 /** A result of the store, with what is left of its time. */
@@ -103,8 +111,12 @@ export class SharedResults {
   }
 
   async #claim(id: string, epoch: string): Promise<'ours' | 'taken' | undefined> {
-    const claimed = await this.#inTime((records) =>
-      records.putIfAbsent(flightOf(id, epoch), { text: '', expiresAt: 0 }, { ttlMs: flightMs }),
+    const claimed = await this.#inTime(({ records, keyOf }) =>
+      records.putIfAbsent(
+        keyOf(flightOf(id, epoch)),
+        { text: '', expiresAt: 0 },
+        { ttlMs: flightMs },
+      ),
     );
     if (claimed === undefined) return undefined;
     return claimed.isPut ? 'ours' : 'taken';
@@ -123,21 +135,22 @@ export class SharedResults {
       const { ttlMs } = result;
       const expiresAt = this.#parts.clock.wallNow() + ttlMs;
       const stored: StoredResult = { text: result.bytes.toString('utf8'), expiresAt, epoch };
-      await this.#inTime((records) => records.put(id, stored, { ttlMs }));
+      await this.#inTime(({ records, keyOf }) => records.put(keyOf(id), stored, { ttlMs }));
     }
-    if (wasPublic) await this.#inTime((records) => records.remove(flightOf(id, epoch)));
+    if (!wasPublic) return;
+    await this.#inTime(({ records, keyOf }) => records.remove(keyOf(flightOf(id, epoch))));
   }
 
   async #find(id: string): Promise<FoundResult | undefined> {
-    const entry = await this.#inTime((records) => records.get(id));
+    const entry = await this.#inTime(({ records, keyOf }) => records.get(keyOf(id)));
     if (!isStoredResult(entry?.value)) return undefined;
     const { text, expiresAt, epoch } = entry.value;
     const ttlMs = expiresAt - this.#parts.clock.wallNow();
     return ttlMs > 0 ? { bytes: Buffer.from(text), ttlMs, epoch } : undefined;
   }
 
-  async #inTime<T>(work: (records: Records) => Promise<T>): Promise<T | undefined> {
-    return await this.#store.run(async () => await work(await this.#parts.records()));
+  async #inTime<T>(work: (place: SharedPlace) => Promise<T>): Promise<T | undefined> {
+    return await this.#store.run(async () => await work(await this.#parts.place()));
   }
 }
 

@@ -2,13 +2,14 @@
 // is given. Without one nothing is written to disk, which is what a program that embeds the library
 // expects.
 
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { nodeAuditDisk } from '../audit/audit-disk.ts';
 import { AuditTrail } from '../audit/audit-trail.ts';
 import { type ClaimTrack, openAuditLog } from '../audit/open-track.ts';
 import { isStoredEpoch } from '../cache/shared-epochs.ts';
+import type { SharedPlace } from '../cache/shared-results.ts';
 import type { ConfigInput } from '../config/config-input.ts';
 import { keyFileOf, realConfigPath } from '../config/config-path.ts';
 import { configFromObject, loadConfig } from '../config/load.ts';
@@ -279,12 +280,14 @@ function spentIn(store: Store): Records {
 function resultsIn(store: Store, { config, file }: LoadedConfig): SharedResultRecords {
   const name = 'results';
   const options = { durability: 'forgetful', shared: true, maxEntries: maxSharedResults } as const;
-  let opened: Promise<Records> | undefined;
+  let opened: Promise<SharedPlace> | undefined;
   const open = async () => {
     const secret = await keyFrom(keyFileOf(config.keyFile, file) ?? 'holdfast.key');
-    return sealedRecords(store.records(name, options), name, secret);
+    const keyOf = (id: string) =>
+      createHmac('sha256', secret).update(`shared result ${id}`).digest('base64url');
+    return { records: sealedRecords(store.records(name, options), name, secret), keyOf };
   };
-  const records = () => {
+  const place = () => {
     opened ??= open();
     return opened;
   };
@@ -293,7 +296,7 @@ function resultsIn(store: Store, { config, file }: LoadedConfig): SharedResultRe
     shape: isStoredEpoch,
     maxEntries: maxEpochs,
   });
-  return { records, epochs };
+  return { place, epochs };
 }
 
 /** One for each name of a server. */

@@ -1,6 +1,7 @@
 // What a host is created from: clock, processes and HTTP, the config, its store and its events.
 // create-host.ts passes the real ones; tests and the simulation pass others.
 
+import type { SharedPlace } from '../cache/shared-results.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { Config, ServerConfig } from '../config/schema.ts';
 import type { EventHub } from '../observe/events.ts';
@@ -14,8 +15,7 @@ import type { Edges } from './servers/server-parts.ts';
 
 /** Where replicas share public results. */
 export interface SharedResultRecords {
-  /** Encrypted; rejects if that cannot be had. */
-  readonly records: () => Promise<Records>;
+  readonly place: () => Promise<SharedPlace>;
   /** Which of them are still good (shared-epochs). */
   readonly epochs: Records;
 }

@@ -152,9 +152,9 @@ export class PipelineParts implements CallParts {
   #resultsOf({ sharedResults }: HostParts): SharedResults | undefined {
     const epochs = this.#epochs;
     if (sharedResults === undefined || epochs === undefined) return undefined;
-    const { records } = sharedResults;
+    const { place } = sharedResults;
     const caught = (error: unknown) => void this.defects.caught('the shared results', error);
-    return new SharedResults({ clock: this.clock, records, epochs, caught });
+    return new SharedResults({ clock: this.clock, place, epochs, caught });
   }
 
   #auditOf({ audit, instance, config }: HostParts): CallAudit | null {

@@ -4,6 +4,8 @@ import { MemoryBusServer } from '../../test/support/memory-bus.ts';
 import { Breaker } from '../supervise/breaker.ts';
 import { BreakerNews } from './breaker-news.ts';
 
+const secret = Buffer.alloc(32, 'secret');
+
 function replicas(...specs: readonly (string | null)[]) {
   const server = new MemoryBusServer();
   const clock = new ManualClock();
@@ -15,6 +17,7 @@ function replicas(...specs: readonly (string | null)[]) {
       bus: server.member(),
       subjects: 'hf.test',
       id: `replica${at}`,
+      secret,
       servers: () => [{ spec, told: (circuit) => breaker.told(circuit) }],
       caught: (error) => errors.push(error),
     });

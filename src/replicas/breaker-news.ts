@@ -2,7 +2,7 @@
 // hears of a failing server opens its own breaker, so that not each of them has to fail five times. It is about servers
 // that all of them reach at one address: a process that a replica has started for itself says nothing of another's.
 
-import { hash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Caught } from '../kernel/contain.ts';
 import { isRecord } from '../kernel/json-values.ts';
 import type { Bus, BusMessage } from './bus.ts';
@@ -19,6 +19,8 @@ export interface BreakerNewsParts {
   readonly subjects: string;
   /** This replica. */
   readonly id: string;
+  /** The same at all replicas, and known to nobody else. */
+  readonly secret: Buffer;
   readonly servers: () => readonly ToldServer[];
   readonly caught: Caught;
 }
@@ -39,7 +41,7 @@ export class BreakerNews implements Disposable {
   changed(spec: string | null, circuit: 'open' | 'closed' | 'half_open'): void {
     if (this.#isBeingTold || spec === null || circuit === 'half_open') return;
     const { bus, subjects, id } = this.#parts;
-    const news = { from: id, server: nameOf(spec), circuit };
+    const news = { from: id, server: this.#nameOf(spec), circuit };
     bus.publish(`${subjects}.breaker`, Buffer.from(JSON.stringify(news)));
   }
 
@@ -47,7 +49,7 @@ export class BreakerNews implements Disposable {
     const news = newsIn(body);
     if (news === undefined || news.from === this.#parts.id) return;
     for (const { spec, told } of this.#parts.servers()) {
-      if (spec === null || nameOf(spec) !== news.server) continue;
+      if (spec === null || this.#nameOf(spec) !== news.server) continue;
       this.#isBeingTold = true;
       try {
         told(news.circuit);
@@ -59,6 +61,12 @@ export class BreakerNews implements Disposable {
     }
   }
 
+  /** A server's entry may have a secret that could be guessed from a plain hash of it. */
+  #nameOf(spec: string): string {
+    const { secret } = this.#parts;
+    return createHmac('sha256', secret).update(`breaker news ${spec}`).digest('base64url');
+  }
+
   [Symbol.dispose](): void {
     this.#subscription[Symbol.dispose]();
   }
@@ -68,11 +76,6 @@ interface News {
   readonly from: string;
   readonly server: string;
   readonly circuit: 'open' | 'closed';
-}
-
-/** A server's entry may have a secret that could be guessed from its fingerprint: only what is equal is recognized. */
-function nameOf(spec: string): string {
-  return hash('sha256', `breaker news ${spec}`, 'base64url');
 }
 
 function newsIn(body: Uint8Array): News | undefined {

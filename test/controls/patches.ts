@@ -3843,15 +3843,14 @@ export const patches: readonly Patch[] = [
   {
     id: 'tunnel-without-numbers',
     breaks: 'A message between replicas that was dropped shortens the text that they carry.',
-    file: 'src/replicas/tunnel/tunnel.ts',
+    file: 'src/replicas/tunnel/tunnels.ts',
     foundBy: 'tests',
     promise: 'replicas',
     tests: ['src/replicas/tunnel/tunnels.test.ts'],
     edits: [
       {
-        find: `        if (frame.serial !== this.#received) return void this.destroy(lost());
-        this.#received =`,
-        replace: `        this.#received =`,
+        find: `if (opened === 'gap') return void tunnel.destroy(gone());`,
+        replace: `if (opened === 'gap') return;`,
       },
     ],
   },

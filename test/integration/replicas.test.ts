@@ -5,6 +5,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { connect } from '@nats-io/transport-node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
@@ -71,6 +72,36 @@ describe('replicas on one NATS server', () => {
       arguments: { method: 'elicitation/create', params },
     });
     expect(JSON.stringify(asked)).toContain('from the client');
+  });
+
+  it('show nobody who reads their NATS server what clients say and get #replicas', async () => {
+    const { fleet, connected, at } = await replicas(2);
+    const reader = await connect({ servers: new URL(fleet.nats.url).host });
+    onTestFinished(() => reader.close());
+    const heard: string[] = [];
+    reader.subscribe('>', {
+      callback: (_error, { subject, data }) => {
+        heard.push(`${subject} ${Buffer.from(data).toString('latin1')}`);
+      },
+    });
+    await reader.flush();
+    const token = await fleet.token('all');
+    const client = await connected(token);
+    const words = 'canary in arguments and result';
+    for (let count = 0; count < 4; count += 1) {
+      const result = await client.callTool({ name: 'old__echo', arguments: { text: words } });
+      expect(textOf(result)).toBe(words);
+    }
+    const one = at(0, token);
+    await one.modern('tools/list');
+    const cached = { ttlMs: 60_000, cacheScope: 'public', nonce: 'canary' };
+    await one.call('new__cached', cached);
+    await reader.flush();
+    expect(heard.filter((line) => line.includes('.tunnel.')).length).toBeGreaterThan(4);
+    const all = heard.join('\n');
+    for (const secret of [token, 'canary', 'holdfast/', 'jsonrpc', 'protocolVersion']) {
+      expect(all.includes(secret) ? secret : '').toBe('');
+    }
   });
 
   it('never exceed a budget together, and spend nearly all of it #shared-budgets', async () => {

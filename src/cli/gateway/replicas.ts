@@ -63,6 +63,7 @@ export class Replicas implements AsyncDisposable {
       clock,
       subjects: this.#subjects,
       id: this.id,
+      secret: this.keyFor('tunnels'),
       accepted: (connection) => this.#accept(connection),
       caught: (error) => this.#caught(error),
     });
@@ -96,6 +97,11 @@ export class Replicas implements AsyncDisposable {
     return replicas;
   }
 
+  /** A key for one use, made of the shared one. */
+  keyFor(use: 'tunnels' | 'breaker news' | 'sessions'): Buffer {
+    return createHmac('sha256', this.key).update(`replicas of holdfast: ${use}`).digest();
+  }
+
   /** Whether this replica runs. Rejects if that cannot be said. */
   isAlive(replica: string): Promise<boolean> {
     return this.tunnels.isAlive(replica);
@@ -108,6 +114,7 @@ export class Replicas implements AsyncDisposable {
       bus: this.#bus,
       subjects: this.#subjects,
       id: this.id,
+      secret: this.keyFor('breaker news'),
       servers: () =>
         host.servers().map(({ config, supervisor }) => ({
           spec: config.type === 'stdio' ? null : specHash(config),

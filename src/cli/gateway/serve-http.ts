@@ -8,6 +8,8 @@ import { startHttp } from '../../downstream/http/listener.ts';
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { Fault } from '../../kernel/fault.ts';
+import type { Records } from '../../store/contract/records.ts';
+import { sealedRecords } from '../../store/sealed-records.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { complain, remark } from '../shell.ts';
@@ -33,10 +35,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
   const { inUse, ownsDatabase, broker } = served;
   // Only the owner of a database: others would keep them in files that any gateway reads.
-  const shape = isStoredSession;
-  const sessions = ownsDatabase
-    ? host.records('sessions', { durability: 'durable', shape, maxEntries: maxStoredSessions })
-    : undefined;
+  const sessions = ownsDatabase ? sessionsOf(served) : undefined;
   const { shared } = served;
   const readiness = readinessOf({
     isAccepting: () => gateway.isAccepting,
@@ -103,4 +102,14 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   await instance?.stopListening();
   await host.close();
   return exitCodes.ok;
+}
+
+/** On a server that others can read they are encrypted: a client may set up its session with anything. */
+function sessionsOf({ host, replicas }: Served): Records {
+  const limits = { durability: 'durable', maxEntries: maxStoredSessions } as const;
+  if (replicas === undefined) {
+    return host.records('sessions', { ...limits, shape: isStoredSession });
+  }
+  const name = 'sealed-sessions';
+  return sealedRecords(host.records(name, limits), name, replicas.keyFor('sessions'));
 }

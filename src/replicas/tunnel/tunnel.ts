@@ -1,6 +1,6 @@
 // One end of a tunnel: a connection to another replica over the bus, used as if it were a socket. Each end may send as
 // much as the other has given it credit for, so that a reader that does not keep up holds up its own tunnel only. A
-// number that is missing, a reset, a lost bus or a peer that is gone destroys the tunnel; nothing is sent again.
+// message that is missing, a reset, a lost bus or a peer that is gone destroys the tunnel; nothing is sent again.
 
 import { Duplex } from 'node:stream';
 import { BusError } from '../bus.ts';
@@ -13,7 +13,6 @@ const chunkBytes = 262_144;
 const headBytes = 64;
 /** Credit is given in steps, so that small reads do not cost a message each. */
 const creditStep = windowBytes / 4;
-const serials = 2 ** 32;
 
 export interface TunnelParts {
   /** To the other end. */
@@ -35,8 +34,6 @@ export class Tunnel extends Duplex {
   readonly #parts: TunnelParts;
   #credit = windowBytes;
   #waiting: Waiting | undefined;
-  #sent = 0;
-  #received = 0;
   /** Read by our side, and not yet given as credit. */
   #consumed = 0;
   /** Received while our side does not read. */
@@ -65,11 +62,8 @@ export class Tunnel extends Duplex {
         if (!this.#hasAll) this.destroy(lost());
         return;
       case 'data':
-        if (frame.serial !== this.#received) return void this.destroy(lost());
-        this.#received = (this.#received + 1) % serials;
         return this.#take(frame.bytes);
       case 'end':
-        if (frame.serial !== this.#received) return void this.destroy(lost());
         this.#hasAll = true;
         this.push(null);
     }
@@ -112,8 +106,7 @@ export class Tunnel extends Duplex {
     const most = Math.max(1, Math.min(chunkBytes, this.#parts.maxBytes() - headBytes));
     while (at < bytes.length && this.#credit > 0) {
       const end = Math.min(bytes.length, at + Math.min(most, this.#credit));
-      this.#parts.send(dataFrame(this.#sent, bytes.subarray(at, end)));
-      this.#sent = (this.#sent + 1) % serials;
+      this.#parts.send(dataFrame(bytes.subarray(at, end)));
       this.#credit -= end - at;
       at = end;
     }
@@ -126,7 +119,7 @@ export class Tunnel extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.#parts.send(endFrame(this.#sent));
+    this.#parts.send(endFrame());
     done();
   }
 

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { MemoryBusServer } from '../../../test/support/memory-bus.ts';
 import { BusError } from '../bus.ts';
-import { readFrame } from './frames.ts';
 import { windowBytes } from './tunnel.ts';
 import { Tunnels } from './tunnels.ts';
 
@@ -13,13 +12,18 @@ function replicas() {
   const server = new MemoryBusServer();
   const clock = new ManualClock();
   const errors: unknown[] = [];
-  const replica = (id: string, accepted: (tunnel: Duplex) => void = () => {}) => {
+  const replica = (
+    id: string,
+    accepted: (tunnel: Duplex) => void = () => {},
+    secret = Buffer.alloc(32, 'secret'),
+  ) => {
     const bus = server.member();
     const tunnels = new Tunnels({
       bus,
       clock,
       subjects: 'hf.test',
       id,
+      secret,
       accepted,
       caught: (error) => errors.push(error),
     });
@@ -33,6 +37,12 @@ async function opened(tunnels: Tunnels): Promise<Duplex> {
   const connected = await tunnels.connect('aaaaaaaa');
   if (connected === undefined) throw new Error('it is gone');
   return connected.connection;
+}
+
+/** Nobody answers. */
+async function turned(): Promise<never> {
+  for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  throw new BusError('late', 'no answer came');
 }
 
 /** Echoes everything. */
@@ -118,6 +128,20 @@ describe('a tunnel to another replica', () => {
     expect(tunnels.size).toBe(0);
   });
 
+  it('has what came before its answer #replicas', async () => {
+    const { replica } = replicas();
+    replica('aaaaaaaa', (tunnel) => void tunnel.end('said at once'));
+    const { tunnels, bus } = replica('bbbbbbbb');
+    const ask = bus.ask.bind(bus);
+    bus.ask = async (...args) => {
+      const answer = await ask(...args);
+      await turned().catch(() => {});
+      return answer;
+    };
+    const tunnel = await opened(tunnels);
+    expect((await read(tunnel)).toString()).toBe('said at once');
+  });
+
   it('holds its sender up while its reader does not read, and nobody else #replicas', async () => {
     const { replica } = replicas();
     const accepted: Duplex[] = [];
@@ -140,12 +164,72 @@ describe('a tunnel to another replica', () => {
     const { tunnels } = replica('bbbbbbbb');
     const tunnel = await opened(tunnels);
     let count = 0;
-    server.drops = (_subject, body) => readFrame(body)?.kind === 'data' && ++count === 2;
+    server.drops = (subject) => subject.includes('tunnel.aaaaaaaa') && ++count === 2;
     for (const text of ['one', 'two', 'three']) tunnel.write(text);
     const closed = closing(tunnel);
     tunnel.resume();
     await closed;
     expect(tunnel.errored).toBeInstanceOf(BusError);
+  });
+
+  it('shows nobody what it carries #replicas', async () => {
+    const { replica, server } = replicas();
+    const heard: string[] = [];
+    server.drops = (_subject, body) => {
+      heard.push(Buffer.from(body).toString('latin1'));
+      return false;
+    };
+    replica('aaaaaaaa', echo);
+    const { tunnels } = replica('bbbbbbbb');
+    const tunnel = await opened(tunnels);
+    tunnel.end('the token and its arguments');
+    expect((await read(tunnel)).toString()).toBe('the token and its arguments');
+    expect(heard.length).toBeGreaterThan(4);
+    expect(heard.join('\n')).not.toMatch(/token|arguments/);
+  });
+
+  it('ignores what somebody else sends: words of his own, copies, and what was turned around #replicas', async () => {
+    const { replica, server } = replicas();
+    const sent: (readonly [string, Buffer])[] = [];
+    server.drops = (subject, body) => {
+      if (subject.includes('.tunnel.')) sent.push([subject, Buffer.from(body)]);
+      return false;
+    };
+    replica('aaaaaaaa', echo);
+    const { tunnels } = replica('bbbbbbbb');
+    const [tunnel, other] = await Promise.all([opened(tunnels), opened(tunnels)]);
+    other.end('of the other tunnel');
+    await read(other);
+    tunnel.write('first ');
+    await once(tunnel, 'readable');
+    const before = sent.splice(0);
+    const subjects = [...new Set(before.map(([subject]) => subject))];
+    expect(subjects).toHaveLength(4);
+    const bad = [...before.map(([, body]) => body), Buffer.from([3]), Buffer.alloc(40)];
+    for (const subject of subjects) {
+      for (const body of bad) {
+        const changed = Buffer.from(body);
+        changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+        for (const one of [body, changed]) server.deliver(subject, one, () => {});
+      }
+    }
+    tunnel.end('last');
+    expect((await read(tunnel)).toString()).toBe('first last');
+  });
+
+  it('is not opened by or to one with another key #replicas', async () => {
+    const { replica } = replicas();
+    const accepted: Duplex[] = [];
+    const one = replica('aaaaaaaa', (tunnel) => accepted.push(tunnel));
+    const other = replica('bbbbbbbb', (tunnel) => accepted.push(tunnel), Buffer.alloc(32, 'x'));
+    one.bus.ask = () => Promise.resolve(Buffer.from('{"replica":"cccccccc","tunnel":"dddddddd"}'));
+    await expect(one.tunnels.connect('cccccccc')).rejects.toBeInstanceOf(BusError);
+    other.bus.ask = (
+      (ask) => (subject: string, body: Uint8Array) =>
+        Promise.race([ask(subject, body), turned()])
+    )(other.bus.ask.bind(other.bus));
+    await expect(other.tunnels.connect('aaaaaaaa')).resolves.toBeUndefined();
+    expect([accepted, one.tunnels.size, other.tunnels.size]).toEqual([[], 0, 0]);
   });
 
   it('ends with the replica at its other end, also if that one was killed #replicas', async () => {

@@ -7,9 +7,18 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
-import { isRecord } from '../../kernel/json-values.ts';
 import { type Bus, BusError, type BusMessage } from '../bus.ts';
 import { readFrame } from './frames.ts';
+import {
+  type Answered,
+  answerIn,
+  isReplicaId,
+  openingAnswer,
+  openingRequest,
+  refused,
+  requestIn,
+} from './openings.ts';
+import { SealedFrames, type TunnelEnds } from './sealed-frames.ts';
 import { Tunnel } from './tunnel.ts';
 
 export interface TunnelsParts {
@@ -19,6 +28,8 @@ export interface TunnelsParts {
   readonly subjects: string;
   /** This replica. */
   readonly id: string;
+  /** 32 bytes, the same at all replicas and known to nobody else: everything in a tunnel is encrypted with it. */
+  readonly secret: Buffer;
   /** A tunnel that another replica has opened. */
   readonly accepted: (tunnel: Duplex) => void;
   readonly caught: Caught;
@@ -32,12 +43,17 @@ const lifeMs = 2_000;
 const latest = 2;
 const maxTunnels = 16_384;
 const group = 'replicas';
-const isId = /^[a-z0-9]{8,64}$/;
+/** More is not sent before the answer has come. */
+const maxEarly = 16;
 
 /** An open tunnel, by our name for it. */
 interface Open {
   readonly tunnel: Tunnel;
   readonly peer: string;
+  /** Absent until the other end has answered. */
+  readonly frames?: SealedFrames;
+  /** What has come before that was known; at most `maxEarly`. */
+  readonly early: Uint8Array[];
 }
 
 interface Peer {
@@ -91,7 +107,7 @@ export class Tunnels implements Disposable {
 
   /** To this replica; undefined if it is gone. Rejects with a BusError if that cannot be said. */
   async connect(replica: string): Promise<Connected | undefined> {
-    return isId.test(replica) ? await this.#dial(`open.${replica}`) : undefined;
+    return isReplicaId(replica) ? await this.#dial(`open.${replica}`) : undefined;
   }
 
   /** To any other replica that accepts work; undefined if there is none, or that cannot be said. */
@@ -132,60 +148,70 @@ export class Tunnels implements Disposable {
   /** Something of this replica is ours now: it has to look, if it only stood still. */
   tookFrom(replica: string): void {
     const { bus, subjects } = this.#parts;
-    if (isId.test(replica)) bus.publish(`${subjects}.taken.${replica}`, new Uint8Array());
+    if (isReplicaId(replica)) bus.publish(`${subjects}.taken.${replica}`, new Uint8Array());
   }
 
-  async #dial(subject: string): Promise<Connected | undefined> {
-    const { bus, id, subjects } = this.#parts;
+  async #dial(word: string): Promise<Connected | undefined> {
+    const { bus, id, subjects, secret } = this.#parts;
     if (this.#open.size >= maxTunnels) {
       throw new BusError('lost', `${maxTunnels} connections to other replicas are open`);
     }
-    const name = newName();
-    let other: Other | undefined;
-    const early: Buffer[] = [];
-    const send = (frame: Buffer) => {
-      if (other === undefined) early.push(frame);
-      else this.#send(other, frame);
-    };
-    const maxBytes = () => bus.maxBytes;
-    const tunnel = new Tunnel({ send, maxBytes, closed: () => this.#closed(name) });
+    const opener = { replica: id, tunnel: newName() };
+    const name = opener.tunnel;
+    let send: (frame: Buffer) => void = () => {};
+    const tunnel = this.#newTunnel(name, (frame) => send(frame));
+    const early: Uint8Array[] = [];
     // Before it is answered: the other end may begin at once.
-    this.#open.set(name, { tunnel, peer: '' });
+    this.#open.set(name, { tunnel, peer: '', early });
+    const subject = `${subjects}.${word}`;
+    let acceptor: Answered | undefined;
     try {
-      other = otherIn(await bus.ask(`${subjects}.${subject}`, asked(id, name), openMs));
+      const answer = await bus.ask(subject, openingRequest(secret, subject, opener), openMs);
+      acceptor = answerIn(secret, opener, answer);
     } catch (error) {
       this.#open.delete(name);
       if (error instanceof BusError && error.reason !== 'lost') return undefined;
       throw error;
     }
-    if (other === undefined) {
+    if (acceptor === undefined) {
       this.#open.delete(name);
-      throw new BusError('lost', 'the other replica has too many connections');
+      throw new BusError('lost', 'the other replica has too many connections, or another key');
     }
-    // It may have been reset in the same turn.
+    // It may have been ended meanwhile, with the bus.
     if (tunnel.destroyed) return undefined;
-    this.#begin(name, { tunnel, peer: other.replica });
-    for (const frame of early) this.#send(other, frame);
-    return { connection: tunnel, isEnding: other.isEnding };
+    const frames = new SealedFrames(secret, { opener, acceptor }, 'opener');
+    send = this.#sender(frames, acceptor);
+    const open = { tunnel, peer: acceptor.replica, frames, early: [] };
+    this.#begin(name, open);
+    for (const body of early) this.#take(open, body);
+    // And it may have been reset in the same turn.
+    if (tunnel.destroyed) return undefined;
+    return { connection: tunnel, isEnding: acceptor.isEnding };
   }
 
-  #send({ replica, tunnel }: Other, frame: Buffer): void {
+  #newTunnel(name: string, send: (frame: Buffer) => void): Tunnel {
+    const maxBytes = () => this.#parts.bus.maxBytes;
+    return new Tunnel({ send, maxBytes, closed: () => this.#closed(name) });
+  }
+
+  #sender(frames: SealedFrames, to: TunnelEnds['opener']): (frame: Buffer) => void {
     const { bus, subjects } = this.#parts;
-    bus.publish(`${subjects}.tunnel.${replica}.${tunnel}`, frame);
+    const subject = `${subjects}.tunnel.${to.replica}.${to.tunnel}`;
+    return (frame) => bus.publish(subject, frames.seal(frame));
   }
 
   /** Another replica opens one. */
-  #opened(message: BusMessage): void {
-    const other = otherIn(message.body);
-    if (other === undefined) return;
-    if (this.#open.size >= maxTunnels) return message.answer(refused);
-    const name = newName();
-    const send = (frame: Buffer) => this.#send(other, frame);
-    const maxBytes = () => this.#parts.bus.maxBytes;
-    const tunnel = new Tunnel({ send, maxBytes, closed: () => this.#closed(name) });
-    this.#begin(name, { tunnel, peer: other.replica });
-    message.answer(asked(this.#parts.id, name, this.#isEnding));
-    this.#parts.accepted(tunnel);
+  #opened({ subject, body, answer }: BusMessage): void {
+    const { id, secret, accepted } = this.#parts;
+    const opener = requestIn(secret, subject, body);
+    if (opener === undefined) return;
+    if (this.#open.size >= maxTunnels) return answer(refused);
+    const acceptor = { replica: id, tunnel: newName(), isEnding: this.#isEnding };
+    const frames = new SealedFrames(secret, { opener, acceptor }, 'acceptor');
+    const tunnel = this.#newTunnel(acceptor.tunnel, this.#sender(frames, opener));
+    this.#begin(acceptor.tunnel, { tunnel, peer: opener.replica, frames, early: [] });
+    answer(openingAnswer(secret, opener, acceptor));
+    accepted(tunnel);
   }
 
   #begin(name: string, open: Open): void {
@@ -198,8 +224,18 @@ export class Tunnels implements Disposable {
 
   #heard({ subject, body }: BusMessage): void {
     const name = subject.slice(subject.lastIndexOf('.') + 1);
-    const frame = readFrame(body);
-    if (frame !== undefined) this.#open.get(name)?.tunnel.receive(frame);
+    const open = this.#open.get(name);
+    if (open === undefined) return;
+    if (open.frames !== undefined) this.#take(open, body);
+    else if (open.early.length < maxEarly) open.early.push(body);
+  }
+
+  /** What is no message of the other end is ignored; a missing one ends the tunnel: what follows is another text. */
+  #take({ tunnel, frames }: Open, body: Uint8Array): void {
+    const opened = frames?.open(body);
+    if (opened === 'gap') return void tunnel.destroy(gone());
+    const frame = opened && readFrame(opened);
+    if (frame !== undefined) tunnel.receive(frame);
   }
 
   #closed(name: string): void {
@@ -259,32 +295,6 @@ interface Connected {
   readonly connection: Duplex;
   /** It shuts down: it goes on with what it has, and wants no new work. */
   readonly isEnding: boolean;
-}
-
-/** The other end of a tunnel: its replica, and that one's name for it. */
-interface Other {
-  readonly replica: string;
-  readonly tunnel: string;
-  readonly isEnding: boolean;
-}
-
-const refused = Buffer.from('{}');
-
-function asked(replica: string, tunnel: string, isEnding = false): Buffer {
-  return Buffer.from(JSON.stringify({ replica, tunnel, isEnding }));
-}
-
-function otherIn(body: Uint8Array): Other | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString());
-    if (!isRecord(value)) return undefined;
-    const { replica, tunnel, isEnding } = value;
-    if (typeof replica !== 'string' || typeof tunnel !== 'string') return undefined;
-    if (!isId.test(replica) || !isId.test(tunnel)) return undefined;
-    return { replica, tunnel, isEnding: isEnding === true };
-  } catch {
-    return undefined;
-  }
 }
 
 function newName(): string {

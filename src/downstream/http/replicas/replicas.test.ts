@@ -48,6 +48,7 @@ async function replicas(count = 2) {
       clock,
       subjects: 'hf.test',
       id: `${'abc'[at]}`.repeat(8),
+      secret: Buffer.alloc(32, 'secret'),
       accepted: (connection) => accept(connection),
       caught: (error) => {
         throw error;

@@ -224,6 +224,7 @@ class HttpListener implements HttpFront {
     this.#sessions.endStreams();
     // Where others go on, a balancer may be about to use one: it is answered, and closed with the answer.
     if (this.#edge.peers === undefined) this.#server.closeIdleConnections();
+    else this.#old.endQuiet();
   }
 
   endAccess(ids: ReadonlySet<string>): void {

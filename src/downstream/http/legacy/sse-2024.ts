@@ -2,7 +2,8 @@
 // messages, and all messages to the client, including answers, come on that stream. The stream is
 // the session: when it ends, so does the client. What it says to set the session up counts with that of
 // the other legacy sessions of its owner, but is not stored. Where there are several
-// replicas, the address names the one that has the stream.
+// replicas, the address names the one that has the stream; one that shuts down passes new clients on to another, and
+// ends the streams of its own as soon as nothing runs for them, so that they come again.
 
 import type { ServerResponse } from 'node:http';
 import { ownerOf, type Principal } from '../../../policy/principal.ts';
@@ -16,6 +17,7 @@ import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
 import { unlessRefused } from '../refused-json.ts';
+import { refuseMoved } from '../replicas/forward.ts';
 import type { PassingOn } from '../replicas/passing-on.ts';
 import type { RequestContext } from '../route-table.ts';
 import { EventStream } from './event-response.ts';
@@ -25,6 +27,9 @@ import { sessionGone } from './legacy-reply.ts';
 import { isSamePrincipal, newSessionId, type Sessions } from './sessions.ts';
 import type { SetUpSession } from './setup-bytes.ts';
 
+/** So often it is looked whether something still runs for a client. */
+const quietMs = 100;
+
 export class OldTransport {
   readonly #edge: Edge;
   /** The other transport's, which count against the same limit. */
@@ -32,6 +37,7 @@ export class OldTransport {
   /** By session id, until the stream ends; at most `limits.sessions` with the others. */
   readonly #clients = new Map<string, OldClient>();
   readonly #passing: PassingOn;
+  #ending: Disposable | undefined;
 
   constructor(edge: Edge, others: Sessions, passing: PassingOn) {
     this.#edge = edge;
@@ -40,7 +46,16 @@ export class OldTransport {
   }
 
   /** GET /sse */
-  open({ req, res, principal }: RequestContext): void {
+  open(context: RequestContext): void {
+    const { res } = context;
+    if (this.#passing.isMisplaced(context)) return refuseMoved(res);
+    if (!this.#passing.handsOver(context)) return this.#open(context);
+    this.#passOn(this.#passing.toAnother(context, undefined, false), res, () =>
+      this.#open(context),
+    );
+  }
+
+  #open({ req, res, principal }: RequestContext): void {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: /sse is answered with text/event-stream');
     }
@@ -68,7 +83,8 @@ export class OldTransport {
     const client = this.#clients.get(id);
     const holder = id.split('.')[1];
     if (client === undefined && holder !== undefined && this.#passing.mayPassOn(holder, context)) {
-      return this.#passOn(holder, context);
+      const passing = this.#passing.toHolder(holder, context, undefined, false);
+      return this.#passOn(passing, res, () => refuseRpc(res, 404, sessionGone));
     }
     if (client === undefined || !isSamePrincipal(client.principal, principal)) {
       return refuseRpc(res, 404, sessionGone);
@@ -79,12 +95,11 @@ export class OldTransport {
     accept(res);
   }
 
-  #passOn(holder: string, context: RequestContext): void {
-    const { res } = context;
-    this.#passing
-      .toHolder(holder, context, undefined, false)
+  /** To another replica; `otherwise` if that has done nothing. */
+  #passOn(passing: Promise<boolean>, res: ServerResponse, otherwise: () => void): void {
+    passing
       .then((isPassedOn) => {
-        if (!isPassedOn && !res.closed) refuseRpc(res, 404, sessionGone);
+        if (!isPassedOn && !res.closed) otherwise();
       })
       .catch((error: unknown) => {
         this.#edge.front.caught(error);
@@ -119,7 +134,16 @@ export class OldTransport {
     }
   }
 
+  /** This replica shuts down, and others go on: each client comes to one of them when nothing runs for it here. */
+  endQuiet(): void {
+    this.#ending?.[Symbol.dispose]();
+    for (const client of [...this.#clients.values()]) if (!client.isBusy) client.end();
+    if (this.#clients.size === 0) return;
+    this.#ending = this.#edge.clock.after(quietMs, () => this.endQuiet(), true);
+  }
+
   endAll(): void {
+    this.#ending?.[Symbol.dispose]();
     for (const client of [...this.#clients.values()]) client.end();
   }
 }
@@ -156,6 +180,10 @@ class OldClient implements Outlet, Reply, SetUpSession {
 
   get isClosed(): boolean {
     return !this.isOpen;
+  }
+
+  get isBusy(): boolean {
+    return this.#session.inFlight > 0;
   }
 
   receive(message: Message, reply: Reply | undefined): void {

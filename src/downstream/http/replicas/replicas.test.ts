@@ -251,6 +251,31 @@ describe('a client', () => {
     expect((await other.ask({ path: elsewhere, headers: posted, body })).status).toBe(404);
   });
 
+  it('of the transport of 2024 comes to another replica while this one shuts down, after its calls #replicas', async () => {
+    const { replicas: all } = await replicas();
+    const [one] = all as [Replica, Replica];
+    all.forEach(answers);
+    const headers = { accept: 'text/event-stream' };
+    const listening = () => one.stream({ method: 'GET', path: '/sse', headers });
+    const [idle, busy] = [await listening(), await listening()];
+    const { data: path = '' } = await busy.next();
+    const { headers: posted, body } = calling('', 5, 'tools/call');
+    await one.ask({ path, headers: posted, body });
+    const call = await one.arrived('tools/call');
+    one.drain();
+    await idle.ended();
+    const next = await listening();
+    const { data: elsewhere = '' } = await next.next();
+    expect(elsewhere).toContain('.bbbbbbbb');
+    const list = calling('', 6);
+    expect((await one.ask({ path: elsewhere, ...list })).status).toBe(202);
+    expect(await next.message()).toMatchObject({ id: 6, result: { by: 'bbbbbbbb' } });
+    expect(busy.isEnded).toBe(false);
+    call.reply.answer(result(5));
+    expect(await busy.message()).toMatchObject({ id: 5, result: {} });
+    await busy.ended();
+  });
+
   it('of either era begins at another replica while this one shuts down #replicas', async () => {
     const { replicas: all } = await replicas();
     const [one] = all as [Replica, Replica];

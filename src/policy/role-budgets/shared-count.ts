@@ -6,8 +6,8 @@
 import { type Clock, within } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { changeRecord } from '../../store/change-record.ts';
 import type { Records } from '../../store/contract/records.ts';
-import { StoreError } from '../../store/store-error.ts';
 import type { Together } from './account.ts';
 import { type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
 import { storeMs } from './count-writer.ts';
@@ -20,9 +20,6 @@ export interface SharedCountParts {
   readonly key: string;
   readonly budget: MarkedRules;
 }
-
-/** So many others may have been first. */
-const maxConflicts = 256;
 
 export class SharedCount {
   readonly #parts: SharedCountParts;
@@ -71,24 +68,14 @@ export class SharedCount {
   /** Resolves to what others have taken. */
   async #take(wanted: Spent): Promise<Spent> {
     const { records, budget } = this.#parts;
-    const place = this.#place;
-    let entry = await records.get(place);
-    for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-      const before = spentIn(entry?.value);
+    const { before, after } = await changeRecord(records, this.#place, (value) => {
+      const before = spentIn(value);
       const after = this.#after(before, wanted);
-      const value = { mark: budget.mark, ...after };
-      const put =
-        entry === undefined
-          ? await records.putIfAbsent(place, value)
-          : await records.compareAndSet(place, entry.version, value);
-      if (put.isPut) {
-        const others = minus(before, this.#mine);
-        this.#mine = plus(this.#mine, minus(after, before));
-        return others;
-      }
-      entry = put.entry;
-    }
-    throw new StoreError('not_kept', `${maxConflicts} others have counted at the same time`);
+      return { value: { mark: budget.mark, ...after }, result: { before, after } };
+    });
+    const others = minus(before, this.#mine);
+    this.#mine = plus(this.#mine, minus(after, before));
+    return others;
   }
 
   #after(before: Spent, wanted: Spent): Spent {

@@ -6,8 +6,8 @@
 import { type Clock, within } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
-import type { RecordEntry, Records } from '../../store/contract/records.ts';
-import { StoreError } from '../../store/store-error.ts';
+import { changeRecord } from '../../store/change-record.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { exceededForNow } from '../budget.ts';
 import { storeMs } from './count-writer.ts';
 
@@ -25,7 +25,6 @@ const minuteMs = 60_000;
 /** Longer than a minute of any replica whose clock is a little off. */
 const keptMs = 180_000;
 const blocksOfMinute = 20;
-const maxConflicts = 256;
 
 export class SharedMinute {
   readonly #parts: SharedMinuteParts;
@@ -90,24 +89,17 @@ export class SharedMinute {
     const { records, key, mark, limit } = this.#parts;
     const place = `${key} ${mark} minute ${minute}`;
     const ttl = { ttlMs: keptMs };
-    let entry = await records.get(place);
-    for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-      const taken = takenIn(entry);
-      const block = Math.min(this.#block, limit - taken);
-      if (block <= 0) return 0;
-      const value = { mark, calls: taken + block, bytes: 0 };
-      const put =
-        entry === undefined
-          ? await records.putIfAbsent(place, value, ttl)
-          : await records.compareAndSet(place, entry.version, value, ttl);
-      if (put.isPut) return block;
-      entry = put.entry;
-    }
-    throw new StoreError('not_kept', `${maxConflicts} others have counted at the same time`);
+    const take = (before: unknown) => {
+      const taken = takenIn(before);
+      const block = Math.max(0, Math.min(this.#block, limit - taken));
+      if (block === 0) return { result: 0 };
+      return { value: { mark, calls: taken + block, bytes: 0 }, result: block };
+    };
+    return await changeRecord(records, place, take, ttl);
   }
 }
 
 /** The shape of the records was checked when they were read. */
-function takenIn(entry: RecordEntry | undefined): number {
-  return entry === undefined ? 0 : (entry.value as { readonly calls: number }).calls;
+function takenIn(value: unknown): number {
+  return value === undefined ? 0 : (value as { readonly calls: number }).calls;
 }

@@ -3,11 +3,13 @@
 
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { until } from '../../../../test/support/until.ts';
 import type { Records } from '../../../store/contract/records.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
 import { StoreError } from '../../../store/store-error.ts';
 import { scanMessage } from '../../../wire/scan.ts';
 import { ClientSetup } from '../../clients/client-setup.ts';
+import { Elsewhere } from '../replicas/peers.ts';
 import { isStoredSession, KeptSessions } from './kept-sessions.ts';
 
 const idleMs = 1_000;
@@ -140,12 +142,42 @@ describe('a store that fails', () => {
     const { kept, clock } = keptSessions(never);
     const first = kept.keep('a', ann, setupOf());
     clock.advance(2_000);
-    await expect(first).resolves.toBe(true);
+    await expect(first).resolves.toBeUndefined();
     const keeping = kept.keep('a', ann, setupOf());
     clock.advance(250);
-    await expect(keeping).resolves.toBe(true);
+    await expect(keeping).resolves.toBeUndefined();
     const finding = kept.find('a', ann);
     clock.advance(5_000);
     await expect(finding).resolves.toBe('unavailable');
+  });
+
+  it('by being slow says late that another replica has the session by now #replicas', async () => {
+    const { stored, clock, errors } = keptSessions();
+    const caught = (error: unknown) => void errors.push(error);
+    const of = (replica: string) =>
+      new KeptSessions({ records: stored, clock, idleMs, caught, replica });
+    const [one, other] = [of('one'), of('other')];
+    const setup = setupOf();
+    await one.keep('a', ann, setup);
+    await other.takeOver('a', ann, new Elsewhere('one'));
+    const compareAndSet = stored.compareAndSet.bind(stored);
+    let go = () => {};
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slowly: typeof compareAndSet = async (...args) => {
+      await slow;
+      return await compareAndSet(...args);
+    };
+    Object.assign(stored, { compareAndSet: slowly });
+    let isLost = false;
+    const keeping = one.keep('a', ann, setup, () => {
+      isLost = true;
+    });
+    clock.advance(250);
+    await keeping;
+    expect(isLost).toBe(false);
+    go();
+    await until(() => isLost, 'it to be said');
   });
 });

@@ -63,19 +63,22 @@ export class KeptSessions {
   }
 
   /**
-   * Resolves when it is stored, cannot be, or takes too long; never rejects. False: another replica has it now, or it
-   * has ended.
+   * Resolves when it is stored, cannot be, or takes too long; never rejects. `lost` is called, maybe later, if another
+   * replica has it now, or it has ended.
    */
-  async keep(id: string, principal: Principal, setup: ClientSetup): Promise<boolean> {
+  async keep(
+    id: string,
+    principal: Principal,
+    setup: ClientSetup,
+    lost: () => void = ignored,
+  ): Promise<void> {
     const { clock } = this.#parts;
     const ms = this.#isOpen ? keepMs : openMs;
-    let isOurs = true;
-    const putting = this.#put(id, principal, setup).then((isPut) => {
-      isOurs = isPut;
+    const putting = this.#put(id, principal, setup).then((isOurs) => {
+      if (!isOurs) lost();
     });
-    await within(clock, ms, putting.catch(ignored));
+    await within(clock, ms, putting.catch(this.#parts.caught));
     this.#isOpen = true;
-    return isOurs;
   }
 
   async #put(id: string, principal: Principal, setup: ClientSetup): Promise<boolean> {

@@ -171,9 +171,9 @@ export class Sessions implements SessionTable {
     this.setups.noted(session, message);
     session.storedAt = this.#edge.clock.now();
     if (session.isClosed) return;
-    const isOurs = await this.#kept?.keep(session.id, session.principal, session.setup);
+    const { id, principal, setup } = session;
     // Its client goes on there, where it has been taken over.
-    if (isOurs === false) this.#close(session);
+    await this.#kept?.keep(id, principal, setup, () => this.#close(session));
   }
 
   used(session: HttpSession): void {

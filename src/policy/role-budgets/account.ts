@@ -41,6 +41,8 @@ export interface AccountParts {
 const nothingRecorded: Recorded = nothingSpent;
 const none = Number.POSITIVE_INFINITY;
 const blocksOfLimit = 50;
+/** So often a count that is used up is read again, where others may give something back. */
+const lookMs = 10_000;
 const maxBlock = { calls: 1_000, bytes: 1_048_576 };
 
 /** How much is recorded ahead of its use. */
@@ -63,6 +65,9 @@ export class Account {
   #bytes: number;
   #reserved: Spent;
   #recording: Promise<void> | undefined;
+  /** Others count here, too. */
+  #isTogether = false;
+  #nextLook = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   #successor: (() => Account) | undefined;
 
@@ -135,12 +140,21 @@ export class Account {
    * ask again when the promise has resolved.
    */
   room(): Promise<void> | undefined {
+    if (this.#calls >= this.#max.calls || this.#bytes >= this.#max.bytes) this.#lookAgain();
     if (this.#calls >= this.#max.calls) throw this.#exceeded('calls');
     if (this.#bytes >= this.#max.bytes) throw this.#exceeded('bytes');
     const waitMs = this.#minute.waitMs();
     if (waitMs > 0) throw exceededForNow(this.#maxPerMinute, waitMs);
     if (this.#calls >= this.#reserved.calls) return this.#reserve();
     return this.#sharedMinute?.room();
+  }
+
+  /** Another replica may have given back what was left of its block: who comes later knows. */
+  #lookAgain(): void {
+    const now = this.#clock.now();
+    if (!this.#isTogether || now < this.#nextLook) return;
+    this.#nextLook = now + lookMs;
+    this.#reserve().catch(ignored);
   }
 
   /** A call is made. */
@@ -241,6 +255,7 @@ export class Account {
   }
 
   #taken({ others, reserved }: Together): Spent {
+    this.#isTogether = true;
     this.#calls += others.calls;
     this.#bytes += others.bytes;
     const { calls, bytes } = this.#max;

@@ -85,6 +85,30 @@ describe('a budget that replicas share', () => {
     expect(made).toBe(497);
   });
 
+  it('is looked at again by one that had used it up #shared-budgets', async () => {
+    const { book, clock } = shared();
+    const budget = budgetOf({ calls: 500 });
+    const [one, other] = [book(), book()];
+    for (let count = 0; count < 3; count += 1) await call(one, budget);
+    const made = async () => {
+      let count = 0;
+      while (await call(other, budget)) count += 1;
+      return count;
+    };
+    const settled = () => new Promise((resolve) => setImmediate(resolve));
+    expect(await made()).toBe(490);
+    await settled();
+    await one.close();
+    expect(await made()).toBe(0);
+    await settled();
+    expect(await made()).toBe(0);
+    clock.advance(10_000);
+    // Nobody waits for it.
+    expect(await made()).toBe(0);
+    await settled();
+    expect(await made()).toBe(7);
+  });
+
   it('is not given back by a replica that ends while it takes a block #shared-budgets', async () => {
     const { book, records } = shared();
     const budget = budgetOf({ calls: 500 });

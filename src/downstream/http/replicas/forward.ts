@@ -59,11 +59,10 @@ export function forward(connection: Duplex, forwarded: Forwarded): Promise<'answ
       ...(req.method === undefined ? {} : { method: req.method }),
       path: url,
       setHost: false,
+      // As a list: what comes more than once goes on as often.
+      headers: [...headersOf(req.rawHeaders), 'Connection', 'close', ...lengthOf(req, body)],
       createConnection: () => connection,
     });
-    for (const [name, value] of headersOf(req.rawHeaders)) asked.setHeader(name, value);
-    asked.setHeader('Connection', 'close');
-    if (body.length > 0) asked.setHeader('Content-Length', body.length);
     const gone = () => void asked.destroy();
     res.once('close', gone);
     asked.once('response', (answer) => {
@@ -96,7 +95,7 @@ function relay(answer: IncomingMessage, res: ServerResponse): void {
   const { statusCode = 502, rawHeaders } = answer;
   const length = answer.headers['content-length'];
   const more = length === undefined ? [] : ['Content-Length', length];
-  res.writeHead(statusCode, [...headersOf(rawHeaders).flat(), ...more]);
+  res.writeHead(statusCode, [...headersOf(rawHeaders), ...more]);
   res.flushHeaders();
   // A response that breaks off breaks off for the client as well.
   pipeline(answer, res, (error) => {
@@ -104,13 +103,27 @@ function relay(answer: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-function headersOf(raw: readonly string[]): readonly (readonly [string, string])[] {
-  const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [name = '', value = ''] = [raw[at], raw[at + 1]];
-    if (!ofConnection.has(name.toLowerCase())) pairs.push([name, value]);
+/** Names and values in turns, without those of the connection, and without what its own header names so. */
+function headersOf(raw: readonly string[]): readonly string[] {
+  const named = new Set<string>();
+  const kept: string[] = [];
+  for (const [name, value] of pairsOf(raw)) {
+    if (name.toLowerCase() !== 'connection') continue;
+    for (const word of value.split(',')) named.add(word.trim().toLowerCase());
   }
-  return pairs;
+  for (const [name, value] of pairsOf(raw)) {
+    const lower = name.toLowerCase();
+    if (!ofConnection.has(lower) && !named.has(lower)) kept.push(name, value);
+  }
+  return kept;
+}
+
+function* pairsOf(raw: readonly string[]): Generator<readonly [string, string]> {
+  for (let at = 0; at + 1 < raw.length; at += 2) yield [raw[at] ?? '', raw[at + 1] ?? ''];
+}
+
+function lengthOf({ method }: IncomingMessage, body: Buffer): readonly string[] {
+  return body.length > 0 || method === 'POST' ? ['Content-Length', String(body.length)] : [];
 }
 
 /** It may have reached the other replica, and a server behind it. */

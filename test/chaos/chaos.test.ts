@@ -81,6 +81,10 @@ describe('eight seconds of chaos', () => {
     expect(figure('ends of the instance under its windows')).toBeGreaterThan(0);
   });
 
+  it('let the workers go on when their broker, their orchestrator or a worker is killed #broker-once', () => {
+    expect(figure('kills of a broker or its orchestrator')).toBeGreaterThan(0);
+  });
+
   it('cost a server that nobody changed neither a call nor its process when the config is edited #live-config #generations', () => {
     expect(figure('calls or processes of servers that nobody changed, lost')).toBe(0);
     expect(figure('calls to servers that nobody changed')).toBeGreaterThan(0);

@@ -8,6 +8,7 @@ import { classes } from './dialects.ts';
 import type { Fleet } from './fleet.ts';
 import { startConnect, startStdio } from './gateway.ts';
 import { History } from './history.ts';
+import { workersOf } from './remote/workers.ts';
 import { type ServerSpec, sharedServers, windowServers } from './servers.ts';
 import { survivors } from './survivors.ts';
 import type { Tally } from './tally.ts';
@@ -19,6 +20,8 @@ export interface ClientRow {
   readonly hasGateway: boolean;
   /** Does it share an instance that may end at any time? */
   readonly isWindow?: boolean;
+  /** Is it a worker, whose broker and orchestrator may end at any time? */
+  readonly isWorker?: boolean;
   /** Those that it can reach and that anybody may call. */
   readonly servers: readonly ServerSpec[];
   /** The one that asks for its roots. */
@@ -45,6 +48,7 @@ export class Clients {
       ...httpClients(storm, fleet, tally),
       ...stdioClients(storm, fleet, tally),
       ...windows(storm, fleet, tally),
+      ...workersOf(storm, fleet, tally),
     ]);
     await Promise.all(clients.all.map((client) => client.open()));
     return clients;
@@ -59,6 +63,10 @@ export class Clients {
 
   get windows(): readonly ClientRow[] {
     return this.rows.filter(({ isWindow }) => isWindow === true);
+  }
+
+  get workers(): readonly ClientRow[] {
+    return this.rows.filter(({ isWorker }) => isWorker === true);
   }
 
   get all(): readonly Client[] {

@@ -4,6 +4,7 @@
 import { atLeast, atMost, exactly, type Figure, fact } from '../proof/report.ts';
 import type { Evidence } from './chaos.ts';
 import type { IdlePoint } from './idle-point.ts';
+import { remoteKills } from './remote/remote-harm.ts';
 import { byCount, quantile } from './tally.ts';
 
 export const fullSeconds = 180;
@@ -20,6 +21,7 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     atLeast('kinds of faults', faults.size, 14),
     fact('faults by kind', byCount(faults)),
     atLeast('ends of the instance under its windows', endsIn(faults), Math.floor(30 * share)),
+    atLeast('kills of a broker or its orchestrator', killsIn(faults), Math.floor(20 * share)),
     fact('answers by code', byCount(answers)),
     fact('p50 of all calls, ms', quantile(latenciesMs, 0.5)),
     fact('p99 of all calls, ms', quantile(latenciesMs, 0.99)),
@@ -36,6 +38,10 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
 function endsIn(faults: ReadonlyMap<string, number>): number {
   const ends = [...faults].filter(([kind]) => kind.endsWith(' of the instance'));
   return ends.reduce((sum, [, count]) => sum + count, 0);
+}
+
+function killsIn(faults: ReadonlyMap<string, number>): number {
+  return remoteKills.reduce((sum, kind) => sum + (faults.get(kind) ?? 0), 0);
 }
 
 function growth(before: IdlePoint, after: IdlePoint): readonly Figure[] {

@@ -13,6 +13,7 @@ import { Instances } from './instances/instances.ts';
 import { ConfigFile } from './live-config/config-file.ts';
 import { pipeBytes } from './pipe.ts';
 import { GuardedGateway } from './principals/guarded-gateway.ts';
+import { RemoteFleet } from './remote/remote-fleet.ts';
 import {
   editedServers,
   entryOf,
@@ -21,6 +22,7 @@ import {
   ownRootedServer,
   ownServers,
   principalServers,
+  remoteServers,
   rootedServers,
   type ServerSpec,
   sharedServers,
@@ -62,6 +64,8 @@ export class Fleet {
   readonly webServers: readonly WebServer[];
   readonly own: readonly Own[];
   readonly instances: Instances;
+  /** Broker and orchestrator, for workers. */
+  readonly remote: RemoteFleet;
   /** Of the gateway that listens. */
   readonly config: ConfigFile;
   readonly servers: readonly ServerSpec[];
@@ -80,6 +84,7 @@ export class Fleet {
     own: readonly Own[],
     instances: Instances,
     config: ConfigFile,
+    remote: RemoteFleet,
   ) {
     this.home = home;
     this.gateway = gateway;
@@ -88,6 +93,7 @@ export class Fleet {
     this.own = own;
     this.instances = instances;
     this.config = config;
+    this.remote = remote;
     this.servers = [
       ...sharedServers,
       ...rootedServers,
@@ -95,6 +101,7 @@ export class Fleet {
       ...editedServers,
       ...windowServers,
       ...principalServers,
+      ...remoteServers,
       ...own.flatMap(({ servers, rooted }) => [...servers, rooted]),
     ];
   }
@@ -120,9 +127,9 @@ export class Fleet {
     });
     const shared = [...sharedServers, ...rootedServers, ...lateServers, ...editedServers];
     const atAddress = [...shared, ...principalServers];
-    const remote = atAddress.filter(({ transport }) => transport !== 'stdio');
+    const distant = atAddress.filter(({ transport }) => transport !== 'stdio');
     const webServers = await Promise.all(
-      remote.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
+      distant.map((spec) => WebServer.start(spec, home.folder, dice.of(spec.name))),
     );
     const servers = entries(home, shared, webServers);
     const configFile = configure(home, 'shared', servers);
@@ -141,7 +148,14 @@ export class Fleet {
       },
     );
     const instances = new Instances(ofWindows, windowsFile);
-    const fleet = new Fleet(home, gateway, guarded, webServers, own, instances, config);
+    const ofWorkers = entries(home, remoteServers, []);
+    const remote = await RemoteFleet.start({ ...home, runtime }, ofWorkers).catch(
+      async (error: unknown) => {
+        await Promise.all([gateway.stop(), guarded.gateway.stop(), closeServers()]);
+        throw error;
+      },
+    );
+    const fleet = new Fleet(home, gateway, guarded, webServers, own, instances, config, remote);
     const facts = {
       servers: fleet.servers.map(factsOf),
       pipeBytes: await pipeBytes(),
@@ -196,6 +210,7 @@ export class Fleet {
       if (code !== 0 && !this.#isClosed) this.report(`a gateway ended with ${code}, not with 0`);
     }
     this.#isClosed = true;
+    await this.remote.close(this.report);
     await this.instances.close();
     await Promise.all(this.webServers.map((server) => server.close()));
   }

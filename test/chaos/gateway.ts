@@ -19,6 +19,8 @@ export interface GatewayHome {
   readonly state?: string;
   /** Its runtime directory: the address of a socket must be short. */
   readonly runtime?: string;
+  /** The file of the credential that it shows to a broker. */
+  readonly credential?: string;
 }
 
 const stopMs = 20_000;
@@ -68,6 +70,38 @@ export function startConnect(home: GatewayHome, configFile: string): ChildProces
     return command(home, [], words, ['pipe', 'pipe', complaints]);
   } finally {
     closeSync(complaints);
+  }
+}
+
+/** A worker: `holdfast proxy`, which reaches an orchestrator through a broker. */
+export function startProxy(home: GatewayHome, broker: string, to: string): ChildProcess {
+  const said = openSync(join(home.folder, 'stderr-workers.txt'), 'a');
+  try {
+    return command(home, [], ['proxy', '--broker', broker, '--to', to], ['pipe', 'pipe', said]);
+  } finally {
+    closeSync(said);
+  }
+}
+
+/** A command that listens, and what it says of it in one line; it may be ended by its caller. */
+export async function startListening<T>(
+  home: GatewayHome,
+  words: readonly string[],
+): Promise<{ readonly child: ChildProcess; readonly told: T }> {
+  const said = openSync(join(home.folder, 'stderr-remote.txt'), 'a');
+  try {
+    const child = command(home, [], [...words, '--json'], ['ignore', 'pipe', said]);
+    if (child.stdout === null) throw new Error('a command without a stdout');
+    const early = once(child, 'exit').then(([code]) => {
+      throw new Error(`${words[0]} ended with ${code} before it listened`);
+    });
+    const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), early])) as [
+      string,
+    ];
+    early.catch(() => {});
+    return { child, told: JSON.parse(line) as T };
+  } finally {
+    closeSync(said);
   }
 }
 
@@ -170,7 +204,7 @@ function start(
 }
 
 function command(
-  { build, folder, mark, runtime, state = 'state' }: GatewayHome,
+  { build, folder, mark, runtime, credential, state = 'state' }: GatewayHome,
   nodeOptions: readonly string[],
   words: readonly string[],
   stdio: ('pipe' | 'ignore' | number)[],
@@ -185,6 +219,7 @@ function command(
       HOME: folder,
       ...(runtime === undefined ? {} : { XDG_RUNTIME_DIR: runtime }),
       HOLDFAST_STATE: join(folder, state),
+      ...(credential === undefined ? {} : { HOLDFAST_TOKEN_FILE: credential }),
       HOLDFAST_INSTANCE: `${HOLDFAST_INSTANCE}${mark}.0;`,
     },
     stdio,

@@ -35,6 +35,10 @@ export interface ServerSpec {
   readonly edited?: 'not noticed' | 'goes and comes';
   /** Is it behind an instance that ends and is followed by another one? */
   readonly hasInstances?: boolean;
+  /** Is it behind an orchestrator, and called by workers? */
+  readonly isRemote?: boolean;
+  /** Is it there for nobody who is tried here? */
+  readonly isForbidden?: boolean;
   /** Do its tools and results say whose they are? */
   readonly isMarked?: boolean;
   /** Does it stay when its stdin ends, with a child in a session of its own? */
@@ -149,12 +153,23 @@ export const windowServers: readonly ServerSpec[] = [
   { ...plain, name: 'wstays', weight: 2, faultShare: 0.02, isStubborn: true },
 ].map((spec) => ({ ...spec, hasInstances: true }));
 
+/** Behind the orchestrator, for workers. The first is never harmed itself, and every worker may use it. */
+export const remoteServers: readonly ServerSpec[] = [
+  { ...plain, name: 'fcalm', faultShare: 0 },
+  { ...plain, name: 'fwide', faultShare: 0.04 },
+  { ...plain, name: 'fwary', isTrusted: false, concurrency: 8, queue: 64, faultShare: 0.04 },
+  { ...plain, name: 'fshut', faultShare: 0, isForbidden: true },
+].map((spec) => ({ ...spec, isRemote: true }));
+
 /** Behind the gateway of principals with roles: whose they are stands in everything that they say. */
 export const principalServers: readonly ServerSpec[] = [
   { ...plain, name: 'rdocs', faultShare: 0.03 },
   { ...plain, name: 'rfiles', era: 'legacy' as const, isTrusted: false, faultShare: 0.03 },
   { ...plain, name: 'rweb', transport: 'http' as const, concurrency: 32, faultShare: 0.03 },
 ].map((spec) => ({ ...spec, isMarked: true }));
+
+/** The mailbox of the orchestrator, which is what workers name when they do not reach it. */
+export const orchestratorName = 'boss';
 
 /** How the fixture says whose work something is. */
 export function markOf({ name, isMarked = false }: ServerSpec) {
@@ -224,8 +239,8 @@ function hiddenOf({ name }: ServerSpec): readonly string[] {
 export const toolNames = ['echo', 'get', 'set', 'add', 'append', 'slow', 'roots'] as const;
 
 /** Is it there for some, or at some times, only? */
-function mayGo({ edited, isMarked }: ServerSpec): boolean {
-  return edited === 'goes and comes' || isMarked === true;
+function mayGo({ edited, isMarked, isForbidden }: ServerSpec): boolean {
+  return edited === 'goes and comes' || isMarked === true || isForbidden === true;
 }
 
 /** What the checker has to know of it. */
@@ -249,7 +264,8 @@ export function factsOf(spec: ServerSpec): object {
     tools,
     // Clients of both eras and of several classes are in front of those that are shared.
     hasSeveral: sharedServers.includes(spec) || isRooted || spec.isMarked === true,
-    hasInstances: spec.hasInstances === true,
+    hasInstances: spec.hasInstances === true || spec.isRemote === true,
+    ...(spec.isRemote === true ? { ends: 'remote.jsonl', reachedBy: orchestratorName } : {}),
     isSteady: spec.edited === 'not noticed',
     mayBeUnknown: mayGo(spec) ? Object.keys(tools) : hiddenOf(spec),
   };

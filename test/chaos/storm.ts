@@ -12,6 +12,7 @@ import { Lane } from './lane.ts';
 import { lateVisits } from './late-visits.ts';
 import { ConfigEdits } from './live-config/config-edits.ts';
 import { Principals } from './principals/principals.ts';
+import { nextCallsOfWorkers, RemoteHarm } from './remote/remote-harm.ts';
 import type { Tally } from './tally.ts';
 import { visits } from './visits.ts';
 
@@ -31,14 +32,14 @@ export interface StormOptions {
 export async function storm({ name, seconds, fleet, dice, tally }: StormOptions): Promise<void> {
   const { folder, claims, servers } = fleet;
   const clients = await Clients.open(name, fleet, tally);
-  const isOver = AbortSignal.timeout(seconds * 1000);
+  const isOver = AbortSignal.timeout(Math.round(seconds * 1000));
   setMaxListeners(0, isOver);
   const { all, mortal } = clients;
   const webServers = fleet.webServers.filter(({ isVictim }) => isVictim);
   const victims = { folder, claims, servers, webServers, clients: all, mortal };
   const harm = new Harm(victims, dice.of(`${name}-harm`), tally, isOver);
   const lanes = clients.rows.flatMap((row) =>
-    Array.from({ length: row.isWindow ? lanesPerWindow : lanesPerClient }, (_, number) =>
+    Array.from({ length: lanesOf(row) }, (_, number) =>
       new Lane(row, `${row.name}-${number}`, dice, claims, isOver).run(),
     ),
   );
@@ -52,6 +53,10 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
   await Promise.all([
     harm.run(),
     ends.run(),
+    new RemoteHarm({
+      ...{ fleet, dice: dice.of(`${name}-remote`), tally, isOver },
+      workers: clients.workers,
+    }).run(),
     new ConfigEdits({ name, fleet, dice: dice.of(`${name}-edits`), tally, isOver }).run(),
     new Principals({ name, fleet, dice: dice.of(`${name}-principals`), tally, isOver }).run(),
     ...clients.windows.flatMap((row) =>
@@ -74,6 +79,11 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     lateVisits({ name: `${name}-late`, fleet, dice: dice.of(`${name}-late`), tally, isOver }),
   ]);
   await nextCalls(clients.windows, fleet);
+  await nextCallsOfWorkers(clients.workers, fleet);
   await clients.leave(patienceMs);
   await fleet.instances.rest(fleet.report);
+}
+
+function lanesOf({ isWindow, isWorker }: ClientRow): number {
+  return isWindow === true || isWorker === true ? lanesPerWindow : lanesPerClient;
 }

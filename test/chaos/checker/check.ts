@@ -40,7 +40,7 @@ class Check {
   readonly #pipes: PipeEvidence;
   readonly #sockets: SocketHints;
   readonly #windows: WindowEvidence;
-  readonly #instances: InstanceRule;
+  readonly #instances: readonly InstanceRule[];
   readonly #keys: KeyRule;
   readonly #roots: RootsRule;
   readonly #steady: SteadyRule;
@@ -58,7 +58,9 @@ class Check {
     this.#pipes = new PipeEvidence(facts, verdict);
     this.#sockets = new SocketHints(verdict);
     this.#windows = new WindowEvidence(directory, facts, verdict);
-    this.#instances = new InstanceRule(directory, facts, verdict);
+    this.#instances = ['instances.jsonl', 'remote.jsonl'].map(
+      (file) => new InstanceRule(directory, facts, verdict, file),
+    );
     this.#keys = new KeyRule(facts);
     this.#roots = new RootsRule(facts, verdict);
     this.#steady = new SteadyRule(verdict);
@@ -84,7 +86,7 @@ class Check {
     this.#sockets.tell();
     this.#windows.judge();
     this.#unread.judge();
-    this.#instances.judge();
+    for (const rule of this.#instances) rule.judge();
     judgeUnasked(this.#ledger, this.#verdict);
   }
 
@@ -127,14 +129,15 @@ class Check {
     }
     this.#principals.take(call, trace, group);
     judgeArrival(call, trace, this.#verdict);
-    this.#instances.take(call, server);
+    for (const rule of this.#instances) rule.take(call, server);
     this.#steady.take(call, server, trace);
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
     const judged = { call, server, trace, group };
     for (const answer of call.answers) {
       if (answer.fault === undefined) continue;
       const record = { ...judged, answer, fault: answer.fault };
-      if (!this.#instances.isLost(record)) judgeRecord(record, this.#verdict);
+      const isLost = this.#instances.some((rule) => rule.isLost(record));
+      if (!isLost) judgeRecord(record, this.#verdict);
     }
     const sentAt = Math.min(...group.map((member) => member.sentAt));
     this.#unread.take(call, trace, sentAt);

@@ -23,6 +23,10 @@ export interface ServerFacts {
   readonly hasSeveral: boolean;
   /** Is it behind an instance that ends and is followed by another, which counts generations anew? */
   readonly hasInstances: boolean;
+  /** The file that says when. */
+  readonly ends: string;
+  /** What is named where the server itself cannot be reached: the orchestrator that it is behind. */
+  readonly reachedBy: string | undefined;
   /** Tools that may be hidden, or gone with their server, when they are called. */
   readonly mayBeUnknown: ReadonlySet<string>;
   /** Nothing happens to it, so that no call fails and its process stays while it is in use. */
@@ -70,6 +74,7 @@ function parsed(file: string, verdict: Verdict): JsonObject | undefined {
 function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined {
   const { name, transport, concurrency, tools, ...rest } = isObject(value) ? value : {};
   const { turnsAway, hasSeveral, hasInstances, mayBeUnknown, isSteady } = rest as JsonObject;
+  const { ends = 'instances.jsonl', reachedBy } = rest as JsonObject;
   const isWhole =
     typeof name === 'string' &&
     (transport === 'stdio' || transport === 'http') &&
@@ -93,6 +98,8 @@ function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined 
     turnsAway: transport === 'http' && turnsAway !== false,
     hasSeveral: hasSeveral === true,
     hasInstances: hasInstances === true,
+    ends: String(ends),
+    reachedBy: reachedBy === undefined ? undefined : String(reachedBy),
     mayBeUnknown: new Set(Array.isArray(mayBeUnknown) ? mayBeUnknown.map(String) : []),
     isSteady: isSteady === true,
   };

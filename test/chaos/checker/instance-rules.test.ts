@@ -1,7 +1,7 @@
 // Calls that are lost with their instance, and keys that outlive it: planted runs.
 
 import { type Row, testRows } from './planted/rows.ts';
-import { INSTANCE_FACTS, type PlantedRun } from './planted/run.ts';
+import { INSTANCE_FACTS, type PlantedRun, REMOTE_FACTS } from './planted/run.ts';
 
 const FAR = { server: 'far' };
 const DONE = 'received begin done';
@@ -152,6 +152,49 @@ testRows(
         lost(killed(kept(run, 'a').call('x', KEYED)), 'x')
           .call('x', KEYED)
           .fault('x', 'draining', 'no'),
+    },
+  ]),
+);
+
+const REMOTE = { server: 'remote' };
+
+/** Each with an instance of the windows and a broker that have ended before. */
+function withWorkers(rows: readonly Row[]): readonly Row[] {
+  const begun = (run: PlantedRun) => {
+    run.facts = REMOTE_FACTS;
+    return killed(run).fine('far', FAR).remote('ending').remote('ended').fine('near', REMOTE);
+  };
+  return rows.map(({ title, wrong, right }) => ({
+    title,
+    wrong: (run) => wrong(begun(run)),
+    right: (run) => right(begun(run)),
+  }));
+}
+
+testRows(
+  'lostInstance',
+  withWorkers([
+    {
+      title: 'a call of a worker is lost with a broker, not with an instance of the windows',
+      wrong: (run) => lost(killed(run.call('x', REMOTE)), 'x', { server: 'boss' }),
+      right: (run) =>
+        lost(run.call('x', REMOTE).remote('ending').remote('ended'), 'x', { server: 'boss' }),
+    },
+    {
+      title: 'and a call of a window not with a broker',
+      wrong: (run) => lost(run.call('x', FAR).remote('ending').remote('ended'), 'x'),
+      right: (run) => lost(killed(run.call('x', FAR)), 'x'),
+    },
+  ]),
+);
+
+testRows(
+  'record',
+  withWorkers([
+    {
+      title: 'a worker names the orchestrator that it does not reach, and nobody else does',
+      wrong: (run) => refused(run.call('x', FAR), 'x', { server: 'boss' }),
+      right: (run) => refused(run.call('x', REMOTE), 'x', { server: 'boss' }),
     },
   ]),
 );

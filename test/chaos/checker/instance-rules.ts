@@ -3,7 +3,8 @@
 // really being ended while the call, or the first one with its key, was under way: the driver wrote down
 // when it began to end one and when that process was seen to be gone. A window hears of the end a moment
 // later, so a call that was sent soon after it is believed too, unless the window had already had a result of
-// the next instance: then it knew.
+// the next instance: then it knew. The same holds for workers, whose broker and orchestrator are ended and started
+// again; what was done to them is in a file of its own.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,26 +38,27 @@ interface End {
 
 export class InstanceRule {
   readonly #verdict: Verdict;
+  readonly #file: string;
   readonly #ends: End[] = [];
   readonly #doubts: Doubt[] = [];
   /** By client: its calls that had a result. */
   readonly #served = new Map<string, Served[]>();
 
-  constructor(directory: string, facts: Facts, verdict: Verdict) {
+  /** `file`: the ends that it judges by; servers with another one are not its concern. */
+  constructor(directory: string, facts: Facts, verdict: Verdict, file: string) {
     this.#verdict = verdict;
-    const isNeeded = [...facts.servers.values()].some(({ hasInstances }) => hasInstances);
-    if (!isNeeded) return;
+    this.#file = file;
+    if (![...facts.servers.values()].some((server) => this.#isOurs(server))) return;
     verdict.adds(LOST, 0);
     verdict.adds(UNHEARD, 0);
-    const file = join(directory, 'instances.jsonl');
-    if (existsSync(file)) this.#read(file);
-    else verdict.violates('evidence', 'there are instances, but no instances.jsonl');
+    if (existsSync(join(directory, file))) this.#read(join(directory, file));
+    else verdict.violates('evidence', `there are instances, but no ${file}`);
   }
 
   /** Any call. */
-  take({ client, sentAt, answers }: Call, { hasInstances }: ServerFacts): void {
+  take({ client, sentAt, answers }: Call, server: ServerFacts): void {
     const [answer] = answers;
-    if (!hasInstances || answer?.kind !== 'result') return;
+    if (!this.#isOurs(server) || answer?.kind !== 'result') return;
     const served = this.#served.get(client) ?? [];
     this.#served.set(client, served);
     served.push({ sentAt, answeredAt: answer.at });
@@ -71,7 +73,7 @@ export class InstanceRule {
 
   /** Has it ended with an instance, truly or not? Then its record says nothing more. */
   isLost({ call, server, fault, answer, group }: Judged): boolean {
-    if (!server.hasInstances || fault.code !== 'outcome_unknown') return false;
+    if (!this.#isOurs(server) || fault.code !== 'outcome_unknown') return false;
     const isMet = this.#wasEnded(group, answer.at);
     // One with an attempt speaks of a server that was lost, and is judged as any other.
     if (!isMet && fault.attempts > 0) return false;
@@ -84,6 +86,10 @@ export class InstanceRule {
       this.#verdict.violates('record', `${named(call, answer)}: what is unknown may have run`);
     }
     return true;
+  }
+
+  #isOurs({ hasInstances, ends }: ServerFacts): boolean {
+    return hasInstances && ends === this.#file;
   }
 
   #wasEnded(group: readonly Call[], answeredAt: number): boolean {
@@ -100,7 +106,7 @@ export class InstanceRule {
 
   #read(file: string): void {
     for (const line of jsonLines(file)) {
-      const place = `instances.jsonl:${line.number}`;
+      const place = `${this.#file}:${line.number}`;
       const open =
         this.#ends.at(-1)?.to === Number.POSITIVE_INFINITY ? this.#ends.at(-1) : undefined;
       const { t, event } = line.kind === 'torn' ? {} : line.value;

@@ -84,9 +84,13 @@ function contradictions(judged: Judged): string[] {
   return [...found, ...ofCode(judged)];
 }
 
-/** A window that gets no instance knows no server, and names Holdfast itself: nothing was sent to anybody. */
+/**
+ * A window that gets no instance knows no server, and names Holdfast itself: nothing was sent to anybody. A worker
+ * names the orchestrator that it does not reach.
+ */
 function namesItsServer({ call, fault, server }: Judged): boolean {
   if (fault.server === call.server || fault.server === '') return true;
+  if (server.reachedBy !== undefined && fault.server === server.reachedBy) return true;
   const isUnsent = fault.dispatched === 'no' && fault.attempts === 0;
   return fault.server === 'holdfast' && server.hasInstances && isUnsent;
 }

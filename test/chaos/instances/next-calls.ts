@@ -4,20 +4,26 @@
 import { until } from '../../support/until.ts';
 import type { ClientRow } from '../clients.ts';
 import type { Fleet } from '../fleet.ts';
-import { windowServers } from '../servers.ts';
+import { type ServerSpec, windowServers } from '../servers.ts';
 
 export async function nextCalls(windows: readonly ClientRow[], fleet: Fleet): Promise<void> {
   const [calm] = windowServers;
   if (calm === undefined) return;
-  const order = { server: calm.name, tool: 'echo', args: {} } as const;
-  const answer = async ({ name, client }: ClientRow) => {
-    // It may still meet the end of the last one.
-    await client.call(order);
-    const seen = await client.call(order);
-    if (seen?.kind === 'result') return;
-    fleet.report(`[next-call] the next call of ${name} ended in ${JSON.stringify(seen)}`);
-  };
-  await Promise.all(windows.map(answer));
+  await Promise.all(windows.map((row) => nextCall(row, calm, fleet)));
   const isOne = () => fleet.instances.processes().length === 1;
   await until(isOne, 'one instance').catch(({ message }: Error) => fleet.report(message));
+}
+
+/** To a server that is not harmed itself. */
+export async function nextCall(
+  { name, client }: ClientRow,
+  calm: ServerSpec,
+  fleet: Fleet,
+): Promise<void> {
+  const order = { server: calm.name, tool: 'echo', args: {} } as const;
+  // It may still meet the end of the last one.
+  await client.call(order);
+  const seen = await client.call(order);
+  if (seen?.kind === 'result') return;
+  fleet.report(`[next-call] the next call of ${name} ended in ${JSON.stringify(seen)}`);
 }

@@ -39,6 +39,18 @@ export const INSTANCE_FACTS = {
   servers: [...FACTS.servers, { ...FACTS.servers[0], name: 'far', hasInstances: true }],
 };
 
+/** With one more, behind an orchestrator: its ends are in a file of their own. */
+export const REMOTE_FACTS = {
+  ...INSTANCE_FACTS,
+  servers: [
+    ...INSTANCE_FACTS.servers,
+    {
+      ...{ ...FACTS.servers[0], name: 'remote', hasInstances: true },
+      ...{ ends: 'remote.jsonl', reachedBy: 'boss' },
+    },
+  ],
+};
+
 /** With two more: one to which nothing happens, and one that goes and comes. */
 export const EDITED_FACTS = {
   ...FACTS,
@@ -140,6 +152,11 @@ export class PlantedRun {
   /** The driver begins to end an instance, or has seen it gone. */
   instance(event: 'ending' | 'ended'): this {
     return this.line('instances.jsonl', { t: this.#tick(), event, way: 'SIGKILL' });
+  }
+
+  /** The same of a broker, or of an orchestrator. */
+  remote(event: 'ending' | 'ended'): this {
+    return this.line('remote.jsonl', { t: this.#tick(), event, what: 'broker' });
   }
 
   /** The roles of the config are changed: by role, the tools. */

@@ -15,11 +15,11 @@ export interface CutOptions {
   readonly progress: (text: string) => void;
 }
 
-const shortMs = 2_000;
+export const shortMs = 2_000;
 /** A silent link is given up after 15 seconds. */
-const longMs = 18_000;
+export const longMs = 18_000;
 /** 15 seconds until a silence is noticed, and ten for the tries of a link and for an orchestrator that is away. */
-const longestMs = 45_000;
+export const longestMs = 45_000;
 const answersBetween = 20;
 
 export async function cutLinks(options: CutOptions): Promise<FleetFindings> {
@@ -31,26 +31,52 @@ export async function cutLinks(options: CutOptions): Promise<FleetFindings> {
   await using fleet = await Fleet.start(behind(inner, ofOrchestrator, ofWorkers), config);
   const callers = new Callers(fleet);
   await callers.start(workers);
-  const recoveriesMs: number[] = [];
-  for (let cut = 0; cut < cuts; cut += 1) {
-    const enough = callers.answered + answersBetween;
-    await settledUntil(callers, longestMs, () => callers.answered >= enough);
+  const recoveriesMs = await damageInTurn(callers, cuts, progress, (cut) => {
     const relay = cut % 2 === 0 ? ofWorkers : ofOrchestrator;
     const damage = damages[Math.floor(cut / 2) % damages.length] ?? 'cut';
     const isLong = hasLong && cut % (4 * damages.length) >= 2 * damages.length;
-    relay.damage(damage);
-    await passed(isLong && isSilent(damage) ? longMs : shortMs);
-    relay.mend();
-    const before = callers.answered;
-    const from = performance.now();
-    await settledUntil(callers, longestMs, () => callers.answered > before);
-    recoveriesMs.push(performance.now() - from);
-    const whose = relay === ofWorkers ? 'workers' : 'orchestrator';
-    const ms = Math.round(recoveriesMs.at(-1) ?? 0);
-    progress(`${cut + 1} cuts (${damage}, ${whose}, ${ms} ms), ${callers.settled.length} calls`);
-  }
+    return {
+      words: `${damage}, ${relay === ofWorkers ? 'workers' : 'orchestrator'}`,
+      ms: isLong && isSilent(damage) ? longMs : shortMs,
+      begin: () => relay.damage(damage),
+      mend: () => relay.mend(),
+    };
+  });
   await callers.end();
   return findingsOf(callers, ledger, recoveriesMs, longestMs);
+}
+
+/** What is done to a network, and for how long. */
+export interface Damaging {
+  readonly words: string;
+  readonly ms: number;
+  begin(): void;
+  mend(): void;
+}
+
+/** Between any two of them calls are answered; how long the next answer takes each time after the mending. */
+export async function damageInTurn(
+  callers: Callers,
+  times: number,
+  progress: (text: string) => void,
+  next: (at: number) => Damaging,
+): Promise<readonly number[]> {
+  const recoveriesMs: number[] = [];
+  for (let at = 0; at < times; at += 1) {
+    const enough = callers.answered + answersBetween;
+    await settledUntil(callers, longestMs, () => callers.answered >= enough);
+    const { words, ms, begin, mend } = next(at);
+    begin();
+    await passed(ms);
+    const before = callers.answered;
+    const from = performance.now();
+    mend();
+    await settledUntil(callers, longestMs, () => callers.answered > before);
+    recoveriesMs.push(performance.now() - from);
+    const recoveryMs = Math.round(recoveriesMs.at(-1) ?? 0);
+    progress(`${at + 1} cuts (${words}, ${recoveryMs} ms), ${callers.settled.length} calls`);
+  }
+  return recoveriesMs;
 }
 
 function isSilent(damage: Damage): boolean {

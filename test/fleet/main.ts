@@ -8,17 +8,19 @@ import { type CrowdFindings, callByCrowd } from './crowd.ts';
 import { cutLinks } from './cuts.ts';
 import type { FleetFindings } from './findings.ts';
 import { killParts } from './kills.ts';
+import { cutNetwork } from './network-cuts.ts';
 
 const brokers = ['command', 'nats'] as const;
 type BrokerName = (typeof brokers)[number];
 
-const help = `npm run fleet -- [--crowd N] [--kills N] [--cuts N] [--workers N] [--only BROKER] [--json FILE]
+const help = `npm run fleet -- [--crowd N] [--kills N] [--cuts N] [--netns N] [--workers N] [--only BROKER] [--json FILE]
 
 Lets many workers call at once, kills broker, orchestrator and workers in turn, under load, then cuts, silences and slows the links of
-workers and orchestrator, and compares what callers were told with what the servers have written down. Exit code 1 if a goal is missed.
+workers and orchestrator, cuts a network between two namespaces, and compares what callers were told with what the servers have written down. Exit code 1 if a goal is missed.
   --crowd N      workers at once, with 50 calls each, in 4 processes (200); 0: none
   --kills N      on each broker (50); 0: none
   --cuts N       on each broker (20); 0: none
+  --netns N      on a network of two namespaces, with the embedded broker, where root can make them (8); 0: none
   --workers N    with four callers each (3)
   --only BROKER  ${brokers.join(' | ')}
   --json FILE    writes the report there
@@ -28,6 +30,7 @@ interface Wish {
   readonly crowd: number;
   readonly kills: number;
   readonly cuts: number;
+  readonly netns: number;
   readonly workers: number;
   readonly chosen: readonly BrokerName[];
   readonly jsonFile: string | undefined;
@@ -60,10 +63,20 @@ if (wish !== undefined) {
       figures.push(...figuresOf(`${names[broker]}, kills`, found, wish.kills));
       findings.push(...found.hung, ...found.lost, ...found.twice);
     }
-    if (wish.cuts === 0) continue;
-    const found = await cutLinks({ ...wish, broker, hasLong: true, progress });
-    figures.push(...figuresOf(`${names[broker]}, links`, found, wish.cuts));
-    findings.push(...found.hung, ...found.lost, ...found.twice);
+    if (wish.cuts > 0) {
+      const found = await cutLinks({ ...wish, broker, hasLong: true, progress });
+      figures.push(...figuresOf(`${names[broker]}, links`, found, wish.cuts));
+      findings.push(...found.hung, ...found.lost, ...found.twice);
+    }
+    if (wish.netns === 0 || broker !== 'command') continue;
+    const found = await cutNetwork({ ...wish, cuts: wish.netns, hasLong: true, progress });
+    const name = `${names[broker]}, network`;
+    if (typeof found === 'string') figures.push(fact(`${name}: not tried`, found));
+    else {
+      figures.push(...figuresOf(name, found, wish.netns));
+      figures.push(fact(`${name}: a slow link is made by`, found.slowness));
+      findings.push(...found.hung, ...found.lost, ...found.twice);
+    }
   }
   conclude({ title: 'Fleet', figures, findings }, wish.jsonFile);
 }
@@ -102,6 +115,7 @@ function readWish(): Wish | string {
       crowd: { type: 'string', default: '200' },
       kills: { type: 'string', default: '50' },
       cuts: { type: 'string', default: '20' },
+      netns: { type: 'string', default: '8' },
       workers: { type: 'string', default: '3' },
       only: { type: 'string' },
       json: { type: 'string' },
@@ -117,6 +131,7 @@ function readWish(): Wish | string {
     crowd: wholeNumber('crowd', values.crowd, 0),
     kills: wholeNumber('kills', values.kills, 0),
     cuts: wholeNumber('cuts', values.cuts, 0),
+    netns: wholeNumber('netns', values.netns, 0),
     workers: wholeNumber('workers', values.workers),
     chosen: brokers.filter((one) => only === undefined || one === only),
     jsonFile: values.json,

@@ -51,7 +51,7 @@ export const steps: readonly Step[] = [
   {
     name: 'fleet',
     script: 'fleet',
-    sizes: { proof: [], soak: ['--kills', '500', '--cuts', '200'] },
+    sizes: { proof: [], soak: ['--kills', '500', '--cuts', '200', '--netns', '80'] },
   },
   {
     name: 'load',

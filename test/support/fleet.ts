@@ -19,6 +19,11 @@ export interface FleetBroker extends AsyncDisposable {
   readonly url: string;
   /** Where workers reach it, if that is elsewhere. */
   readonly workersUrl?: string;
+  /** The program and its arguments that run the orchestrator, and workers, if they are elsewhere. */
+  readonly through?: readonly string[];
+  readonly workersThrough?: readonly string[];
+  /** The file of a certificate to trust. */
+  readonly ca?: string;
   /** As the file of a credential holds it. */
   credential(member: MemberName): string;
   /** As by kill -9, with what is on its disk. */
@@ -118,9 +123,10 @@ export class Fleet implements AsyncDisposable {
 
   /** The same with a credential of its own, and by another way to the broker. */
   rawWorkerBy(credential: string, url = this.broker.workersUrl ?? this.broker.url): StdioClient {
-    const args = [mainProgram, 'proxy', '--broker', url, '--to', 'boss'];
+    const args = [mainProgram, 'proxy', '--broker', url, '--to', 'boss', ...this.#trust];
     const env = { ...this.home.env, HOLDFAST_TOKEN_FILE: this.#credentialFile(credential) };
-    const worker = new StdioClient(spawn(process.execPath, args, { env }));
+    const words = [...(this.broker.workersThrough ?? []), process.execPath, ...args];
+    const worker = new StdioClient(spawn(words[0] ?? '', words.slice(1), { env }));
     this.#workers.push(worker);
     return worker;
   }
@@ -138,8 +144,15 @@ export class Fleet implements AsyncDisposable {
   }
 
   #orchestrate(): Started {
-    const args = ['--listen', '127.0.0.1:0', '--json', '--broker', this.broker.url, '--as', 'boss'];
-    return this.home.start(args, { HOLDFAST_TOKEN_FILE: this.#credential('boss') });
+    const { url, through = [] } = this.broker;
+    const link = ['--broker', url, '--as', 'boss', ...this.#trust];
+    const args = ['--listen', '127.0.0.1:0', '--json', ...link];
+    return this.home.start(args, { HOLDFAST_TOKEN_FILE: this.#credential('boss') }, through);
+  }
+
+  get #trust(): readonly string[] {
+    const { ca } = this.broker;
+    return ca === undefined ? [] : ['--tls-ca', ca];
   }
 
   #credential(member: MemberName): string {

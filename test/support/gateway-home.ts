@@ -67,9 +67,13 @@ export class GatewayHome implements AsyncDisposable {
     return join(this.folder, name);
   }
 
-  /** Runs `holdfast serve` with these words; nothing is said to it. */
-  start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-    const child = this.#spawn(args, env);
+  /** Runs `holdfast serve` with these words; nothing is said to it. `through`: a program that runs it, with its arguments. */
+  start(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    through: readonly string[] = [],
+  ): Started {
+    const child = this.#spawn(args, env, through);
     child.stdin?.end();
     return new Started(child);
   }
@@ -142,8 +146,14 @@ export class GatewayHome implements AsyncDisposable {
     };
   }
 
-  #spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-    return spawn(process.execPath, [mainProgram, 'serve', '--config', this.configFile, ...args], {
+  #spawn(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    through: readonly string[] = [],
+  ): ChildProcess {
+    const serve = [mainProgram, 'serve', '--config', this.configFile, ...args];
+    const [program = process.execPath, ...words] = [...through, process.execPath, ...serve];
+    return spawn(program, words, {
       cwd: this.folder,
       env: { ...this.env, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,23 +1,56 @@
 // A fleet on one machine: a broker, an orchestrator with two servers, and two workers with different roles. Shows what
-// each worker sees, and what happens when one of them calls what it may not. Everything is in a temporary folder, and
-// ends with this program:
+// each worker sees, and what happens when one of them calls what it may not. Everything is in a temporary folder, with
+// a copy of the config beside this file, and ends with this program, also on Ctrl-C:
 //
 //   npm run build && node examples/fleet/run.mjs
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { connectWorker } from '../../dist/index.js';
 
 const holdfast = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const config = fileURLToPath(new URL('holdfast.json', import.meta.url));
+const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-fleet-'));
+const config = join(folder, 'holdfast.json');
 const dir = join(folder, 'broker');
 const env = { ...process.env, HOLDFAST_STATE: join(folder, 'state') };
 const running = [];
+
+/** The config with the programs of its servers by their whole paths: it lies elsewhere. */
+function copyConfig() {
+  const text = readFileSync(join(here, 'holdfast.json'), 'utf8');
+  const copied = JSON.parse(text);
+  for (const server of Object.values(copied.mcpServers)) {
+    server.args = server.args.map((argument) => resolve(here, argument));
+  }
+  writeFileSync(config, JSON.stringify(copied, null, 2), { mode: 0o600 });
+}
+
+async function end() {
+  await Promise.all(
+    running.map((child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return undefined;
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill();
+      return ended;
+    }),
+  );
+  rmSync(folder, { recursive: true, force: true });
+}
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]) {
+  process.once(signal, async () => {
+    await end();
+    process.exit(code);
+  });
+}
 
 /** The secret of a new credential. */
 function credential(...words) {
@@ -55,6 +88,7 @@ async function show(name, secret, broker) {
 }
 
 try {
+  copyConfig();
   const boss = credential('--orchestrator', 'boss');
   const ann = credential('--worker', 'ann', '--role', 'researcher', '--to', 'boss');
   const bob = credential('--worker', 'bob', '--role', 'accountant', '--to', 'boss');
@@ -66,12 +100,5 @@ try {
   await show('ann', ann, url);
   await show('bob', bob, url);
 } finally {
-  await Promise.all(
-    running.map((child) => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill();
-      return ended;
-    }),
-  );
-  rmSync(folder, { recursive: true, force: true });
+  await end();
 }

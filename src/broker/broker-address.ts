@@ -2,6 +2,7 @@
 // `tls://` to a NATS server. It is checked before anything is opened. A password in it is refused and not repeated:
 // the credential is in a file.
 
+import { isLoopback } from '../kernel/loopback.ts';
 import { BrokerError } from './broker-error.ts';
 
 const protocols: ReadonlyMap<string, 'embedded' | 'nats'> = new Map([
@@ -25,6 +26,11 @@ export function kindOfBroker(url: string): 'embedded' | 'nats' {
     parsed.hostname !== '' &&
     ['', '/'].includes(parsed.pathname) &&
     !/[?#]/.test(url);
+  if (parsed?.protocol === 'ws:' && isBare && !isLoopback(parsed.hostname)) {
+    throw notUsable(
+      `ws://${parsed.host} would send the credential to another machine in clear: use wss://${parsed.host}, and start the broker with --tls-cert and --tls-key`,
+    );
+  }
   if (kind !== undefined && isBare) return kind;
   throw notUsable(
     `the address of a broker is ws://HOST:PORT, wss://HOST:PORT or nats://HOST:PORT, not ${JSON.stringify(url.slice(0, 200))}`,

@@ -2,12 +2,9 @@
 // loopback passes other machines, with the credential in it.
 
 import { createSecureContext } from 'node:tls';
-import {
-  addressText,
-  isLoopback,
-  type ListenAddress,
-} from '../downstream/http/access/listen-address.ts';
+import { addressText, type ListenAddress } from '../downstream/http/access/listen-address.ts';
 import { Fault } from '../kernel/fault.ts';
+import { isLoopback } from '../kernel/loopback.ts';
 import { readSecretFile } from '../kernel/secret-file.ts';
 
 export interface TlsOptions {

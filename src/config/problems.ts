@@ -106,6 +106,11 @@ function formatOf(path: readonly PropertyKey[]): string {
   if (path.includes('listen')) return '"HOST:PORT", such as "127.0.0.1:4100"';
   if (path.includes('inheritEnv')) return '"NAME" or "PREFIX_*"';
   if (path.includes('allowEnv')) return 'the whole name of a variable';
+  if (path[0] === 'broker') {
+    return path[1] === 'url'
+      ? '"wss://HOST:PORT", "nats://HOST:PORT" or, on this machine, "ws://127.0.0.1:PORT"'
+      : '1 to 64 lower-case letters, digits, "_", "." and "-", beginning with a letter or a digit';
+  }
   return 'letters, digits, "_", "." and "-"';
 }
 
@@ -118,6 +123,8 @@ function shown(value: unknown, path: Path): string {
   if (path[0] === 'mcpServers' && path.slice(2).some((step) => secretive.has(step))) {
     return typeof value === 'string' ? 'a text' : 'a number';
   }
+  // It may have a password in it.
+  if (path[0] === 'broker' && path[1] === 'url') return 'another text';
   return typeof value === 'string' ? shownWord(value) : JSON.stringify(value);
 }
 

@@ -271,6 +271,15 @@ describe('a credential of the broker', () => {
     expect([await names(), await names('--dir', dir)]).toEqual([[], []]);
   });
 
+  it('is made once, however many commands ask for it at once #broker-identity', async () => {
+    await using home = await GatewayHome.create(config);
+    const words = ['token', 'add', '--worker', 'twin', '--role', 'reader', '--to', 'boss'];
+    const runs = await Promise.all(Array.from({ length: 5 }, () => home.run(words)));
+    expect(runs.map(({ code }) => code).toSorted()).toEqual([0, 2, 2, 2, 2]);
+    const refused = runs.find(({ code }) => code === 2);
+    expect(refused?.stderr).toContain("the worker 'twin' has a credential already");
+  });
+
   it('has a role of the config, if there is one #broker-identity', async () => {
     await using home = await GatewayHome.create(config);
     const words = ['token', 'add', '--worker', 'ann', '--to', 'boss', '--dir', home.file('b')];

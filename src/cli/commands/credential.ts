@@ -12,6 +12,7 @@ import {
 } from '../credential-book.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
 import { durationText } from '../render/quantity.ts';
 import { remark, type Shell } from '../shell.ts';
 import { shellWord } from '../shell-word.ts';
@@ -77,7 +78,9 @@ export async function addForBroker(
       '--to is missing: a worker may write to the orchestrators that its credential names; name one with --to ORCHESTRATOR',
     );
   }
-  const added = await withCredentials(shell, place, (records) => addCredential(records, wish));
+  const added = await oneAtATime(place.folder, shell.clock, () =>
+    withCredentials(shell, place, (records) => addCredential(records, wish)),
+  );
   const told = listedCredential(added.record);
   if (isJson) shell.out.json({ token: added.secret, ...told });
   else {

@@ -1,6 +1,7 @@
 // holdfast proxy: the tools of an orchestrator on another machine as an MCP server on standard input and output, for
 // a worker. What it offers is what the orchestrator's config allows the role of the worker's credential.
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -57,9 +58,20 @@ export function badMailbox(option: string, name: string): Fault {
 }
 
 export function certificateIn({ cwd }: Shell, file: string): string {
+  let text: string;
   try {
-    return readFileSync(resolve(cwd, file), 'utf8');
+    text = readFileSync(resolve(cwd, file), 'utf8');
   } catch (error) {
     throw new Fault('invalid_request', `--tls-ca ${file} cannot be read (${errnoOf(error)})`);
   }
+  try {
+    // Only the first one is looked at; what TLS does not accept of the others it refuses itself.
+    new X509Certificate(text);
+  } catch {
+    throw new Fault(
+      'invalid_request',
+      `--tls-ca ${file} is no certificate in PEM: name the file that the broker was given with --tls-cert, or that of the authority which has signed it`,
+    );
+  }
+  return text;
 }

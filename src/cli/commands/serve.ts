@@ -75,7 +75,7 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
   return await serveConfig(invocation, loaded, options);
 }
 
-function assertBrokerOptions({ broker, as, stdio, tlsCa }: ServeOptions): void {
+function assertBrokerOptions({ broker, as, stdio }: ServeOptions): void {
   const wrong = (text: string) =>
     new Fault('invalid_request', `${text}; see: holdfast serve --help`);
   if (broker !== undefined && stdio === true) {
@@ -86,7 +86,6 @@ function assertBrokerOptions({ broker, as, stdio, tlsCa }: ServeOptions): void {
       '--broker and --as belong together: the address and the name of this gateway there',
     );
   }
-  if (tlsCa !== undefined && broker === undefined) throw wrong('--tls-ca needs --broker');
   if (as !== undefined && !isMailbox(as)) throw badMailbox('--as', as);
 }
 

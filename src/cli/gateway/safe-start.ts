@@ -5,9 +5,9 @@
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isLoopback } from '../../downstream/http/access/listen-address.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { isLoopback } from '../../kernel/loopback.ts';
 import { shellWord } from '../shell-word.ts';
 
 export interface OpenFront {

@@ -11,6 +11,7 @@ import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
@@ -124,14 +125,21 @@ async function workersOf(
   { broker: url, as, tlsCa, stdio }: ServeOptions,
 ): Promise<Orchestrator | undefined> {
   const { broker } = config;
+  if (tlsCa !== undefined && url === undefined && broker === null) {
+    throw new Fault(
+      'invalid_request',
+      '--tls-ca is for a broker, and there is none: add --broker URL --as NAME, or "broker" to the config',
+    );
+  }
   if (stdio === true || (url === undefined && broker === null)) return undefined;
   const { serveBroker } = await import('./serve-broker.ts');
+  const ca = tlsCa === undefined ? undefined : certificateIn(shell, tlsCa);
   if (url === undefined || as === undefined) {
     const named = broker?.tokenFile;
     const tokenFile = named && resolve(dirname(file ?? shell.cwd), named);
-    return broker === null ? undefined : await serveBroker(shell, served, { ...broker, tokenFile });
+    if (broker === null) return undefined;
+    return await serveBroker(shell, served, { ...broker, ca, tokenFile });
   }
-  const ca = tlsCa === undefined ? undefined : certificateIn(shell, tlsCa);
   return await serveBroker(shell, served, { url, as, ca, tokenFile: broker?.tokenFile });
 }
 

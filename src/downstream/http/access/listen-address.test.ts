@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../../kernel/fault.ts';
-import {
-  addressText,
-  assertGuarded,
-  isLoopback,
-  listenAddress,
-  listenFault,
-  urlOf,
-} from './listen-address.ts';
+import { isLoopback } from '../../../kernel/loopback.ts';
+import { addressText, assertGuarded, listenAddress, listenFault, urlOf } from './listen-address.ts';
 
 describe('an address to listen on', () => {
   it.each([

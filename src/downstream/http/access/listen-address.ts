@@ -6,6 +6,7 @@
 import { isIP } from 'node:net';
 import { errnoOf } from '../../../kernel/errno.ts';
 import { Fault } from '../../../kernel/fault.ts';
+import { isLoopback } from '../../../kernel/loopback.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
 
 export interface ListenAddress {
@@ -45,14 +46,6 @@ export function reachedAt({ host, port }: ListenAddress): string {
 
 export function urlOf(address: ListenAddress): string {
   return `http://${reachedAt(address)}/mcp`;
-}
-
-/** Names and addresses that only this machine can reach. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  if (name === 'localhost' || name === '::1') return true;
-  const ipv4 = name.startsWith('::ffff:') ? name.slice(7) : name;
-  return isIP(ipv4) === 4 && ipv4.startsWith('127.');
 }
 
 /** Without authentication only this machine may be served. */

@@ -1,9 +1,16 @@
 // Names in letters: mailboxes, kinds of mail, seats and the ids of letters. They come from outside, and become
 // parts of subjects, of rows and of messages to people, so each has a small alphabet.
 
-const mailbox = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
-const kind = /^[a-z][a-z0-9-]{0,31}$/;
-const seat = /^[A-Za-z0-9_-]{1,32}$/;
+/** As parts of patterns. */
+export const namePatterns = {
+  mailbox: '[a-z0-9][a-z0-9_.-]{0,63}',
+  kind: '[a-z][a-z0-9-]{0,31}',
+  seat: '[A-Za-z0-9_-]{1,32}',
+} as const;
+
+const mailbox = new RegExp(`^${namePatterns.mailbox}$`);
+const kind = new RegExp(`^${namePatterns.kind}$`);
+const seat = new RegExp(`^${namePatterns.seat}$`);
 const letterId = /^[\x21-\x7e]{1,128}$/;
 
 /** 1 to 64 of a-z, 0-9, "_", "." and "-", the first a letter or a digit. */

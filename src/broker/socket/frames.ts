@@ -6,6 +6,8 @@
 import { isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
 import { type BrokerRefusal, isBrokerRefusal } from '../broker-error.ts';
 import { headerText } from './header-text.ts';
+import { letterHeaderIn, mailHeaderIn } from './letter-header.ts';
+import type { Head } from './web-socket-head.ts';
 
 export const protocolVersion = 1;
 /** Named in the request for the WebSocket, so that something else does not answer by mistake. */
@@ -70,24 +72,33 @@ export interface Decoded<Header> {
   readonly body: Buffer;
 }
 
-export function encodeFrame(header: ClientFrame | HubFrame, body?: Buffer): Buffer {
+/** `before`: what comes before a frame of this length. */
+export function encodeFrame(
+  header: ClientFrame | HubFrame,
+  body?: Buffer,
+  before?: (length: number) => Head,
+): Buffer {
   const text = headerText(header);
   const length = Buffer.byteLength(text);
-  const frame = Buffer.allocUnsafe(4 + length + (body?.length ?? 0));
-  frame.writeUInt32BE(length, 0);
-  frame.write(text, 4);
-  body?.copy(frame, 4 + length);
+  const bytes = 4 + length + (body?.length ?? 0);
+  const head = before?.(bytes);
+  const start = head?.bytes ?? 0;
+  const frame = Buffer.allocUnsafe(start + bytes);
+  head?.write(frame);
+  frame.writeUInt32BE(length, start);
+  frame.write(text, start + 4);
+  body?.copy(frame, start + 4 + length);
   return frame;
 }
 
 /** Undefined if it is none. */
 export function decodeClientFrame(bytes: Buffer): Decoded<ClientFrame> | undefined {
-  return decoded(isClientFrame, bytes);
+  return decoded(isClientFrame, letterHeaderIn, bytes);
 }
 
 /** Undefined if it is none. */
 export function decodeHubFrame(bytes: Buffer): Decoded<HubFrame> | undefined {
-  return decoded(isHubFrame, bytes);
+  return decoded(isHubFrame, mailHeaderIn, bytes);
 }
 
 /** Whether the other side takes this for a frame: it ends the link otherwise. */
@@ -95,17 +106,23 @@ export function isSendable(frame: ClientFrame): boolean {
   return isClientFrame(frame as unknown as Members);
 }
 
+/** `usual`: reads and checks the most frequent ones. */
 function decoded<Header>(
   isHeader: (header: Members) => boolean,
+  usual: (text: string) => Header | undefined,
   bytes: Buffer,
 ): Decoded<Header> | undefined {
   if (bytes.length < 4) return undefined;
   const length = bytes.readUInt32BE(0);
   if (length > maxHeaderBytes || 4 + length > bytes.length) return undefined;
-  const header = jsonIn(bytes.toString('utf8', 4, 4 + length));
-  if (typeof header !== 'object' || header === null || !isHeader(header as Members))
-    return undefined;
-  return { header: header as Header, body: bytes.subarray(4 + length) };
+  const text = bytes.toString('utf8', 4, 4 + length);
+  const header = usual(text) ?? (checked(isHeader, jsonIn(text)) as Header | undefined);
+  return header && { header, body: bytes.subarray(4 + length) };
+}
+
+function checked(isHeader: (header: Members) => boolean, value: unknown): Members | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return isHeader(value as Members) ? (value as Members) : undefined;
 }
 
 function jsonIn(text: string): unknown {

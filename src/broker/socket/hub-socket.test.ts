@@ -27,15 +27,25 @@ class PlayedSocket extends EventEmitter {
   pings = 0;
   closed: number | undefined;
   isTerminated = false;
+  /** Without what a WebSocket has before each message. */
   readonly sent: Buffer[] = [];
   readonly #flushed: (() => void)[] = [];
 
-  send(bytes: Buffer, flushed: () => void = () => {}): void {
-    this.sent.push(bytes);
-    if (!this.isStuck) return flushed();
-    this.bufferedAmount += bytes.length;
-    this.#flushed.push(flushed);
+  /** As its stream: bytes of one message, or of one whose body is long and comes by itself. */
+  write(bytes: Buffer, flushed: () => void = () => {}): boolean {
+    const before = bytes[1] === 127 ? 10 : bytes[1] === 126 ? 4 : 2;
+    if (bytes[0] === 0x82) this.sent.push(bytes.subarray(before));
+    else this.sent.push(Buffer.concat([this.sent.pop() ?? bytes, bytes]));
+    if (this.isStuck) {
+      this.bufferedAmount += bytes.length;
+      this.#flushed.push(flushed);
+    } else flushed();
+    return true;
   }
+
+  cork(): void {}
+
+  uncork(): void {}
 
   /** Its reader has read everything. */
   drain(): void {
@@ -91,8 +101,7 @@ async function opened(wrapped: (log: Log) => Log = (log) => log) {
   const caught = (error: unknown) => void errors.push(error);
   const link = (identity: Identity) => {
     const socket = new PlayedSocket();
-    const stream = { cork: () => {}, uncork: () => {} };
-    new HubSocket({ hub, clock, caught }, identity, socket as unknown as WebSocket, stream);
+    new HubSocket({ hub, clock, caught }, identity, socket as unknown as WebSocket, socket);
     return socket;
   };
   const greeted = (identity: Identity) => {

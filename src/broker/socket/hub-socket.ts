@@ -4,7 +4,6 @@
 // slows only itself. A link whose other side is silent is ended after two missed pings, so that its seat is free
 // and its letters wait for the next reader.
 
-import type { Writable } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -15,15 +14,8 @@ import type { Handed, Member, Peer } from '../hub/member.ts';
 import type { Identity } from '../identity.ts';
 import { closeCodeOf } from './close-codes.ts';
 import { FrameRate } from './frame-rate.ts';
-import {
-  type ClientFrame,
-  decodeClientFrame,
-  encodeFrame,
-  type HubFrame,
-  protocolVersion,
-} from './frames.ts';
-import { TurnBatch } from './turn-batch.ts';
-import { TurnWrites } from './turn-writes.ts';
+import { FrameWriter, type StreamBelow } from './frame-writer.ts';
+import { type ClientFrame, decodeClientFrame, type HubFrame, protocolVersion } from './frames.ts';
 
 export interface HubSocketParts {
   readonly hub: Hub;
@@ -49,13 +41,12 @@ export class HubSocket implements Peer {
   readonly #parts: HubSocketParts;
   readonly #identity: Identity;
   readonly #socket: WebSocket;
-  readonly #done = new TurnBatch((ns) => this.#send({ is: 'done', ns }));
   #member: Member | undefined;
   #silentPings = 0;
   #waiting = 0;
   #isOver = false;
   readonly #rate: FrameRate;
-  readonly #writes: TurnWrites;
+  readonly #writer: FrameWriter;
   /** At most one of each. */
   readonly #holds = new Set<Hold>();
   #sentBytes = 0;
@@ -66,14 +57,10 @@ export class HubSocket implements Peer {
   #rateTimer: Disposable | undefined;
 
   /** `stream` is what the WebSocket writes to. */
-  constructor(
-    parts: HubSocketParts,
-    identity: Identity,
-    socket: WebSocket,
-    stream: Pick<Writable, 'cork' | 'uncork'>,
-  ) {
+  constructor(parts: HubSocketParts, identity: Identity, socket: WebSocket, stream: StreamBelow) {
     this.#parts = parts;
-    this.#writes = new TurnWrites(stream);
+    const numbersFrame = (ns: readonly number[]) => ({ is: 'done', ns }) as const;
+    this.#writer = new FrameWriter({ socket, stream, side: 'server', numbersFrame });
     this.#identity = identity;
     this.#socket = socket;
     this.#rate = new FrameRate(parts.clock);
@@ -103,6 +90,8 @@ export class HubSocket implements Peer {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#socket.resume();
+    // What it was sent comes before its end.
+    this.#writer.flush();
     this.#socket.close(closeCodeOf(why.reason), why.message.slice(0, 100));
     // A side that does not answer the close is not waited for.
     this.#timer[Symbol.dispose]();
@@ -196,7 +185,7 @@ export class HubSocket implements Peer {
     };
     const kept = () => {
       settled();
-      this.#done.add(n);
+      this.#writer.number(n);
     };
     const refused = (error: unknown) => {
       settled();
@@ -223,15 +212,12 @@ export class HubSocket implements Peer {
   }
 
   #send(frame: HubFrame, body?: Buffer): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    const bytes = encodeFrame(frame, body);
-    this.#sentBytes += bytes.length;
-    this.#writes.gather();
-    if (this.backlogBytes < maxUnread) return this.#socket.send(bytes);
-    this.#hold('unread');
-    this.#socket.send(bytes, () => {
+    const isBehind = this.backlogBytes >= maxUnread;
+    if (isBehind) this.#hold('unread');
+    const written = () => {
       if (this.backlogBytes < maxUnread) this.#release('unread');
-    });
+    };
+    this.#sentBytes += this.#writer.send(frame, body, isBehind ? written : undefined);
   }
 
   #refuse(reason: 'bad_letter' | 'unsupported' | 'lost', detail: string): void {

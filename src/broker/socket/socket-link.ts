@@ -9,6 +9,7 @@ import { RingMap } from '../../kernel/ring-map.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import { refusalOf } from './close-codes.ts';
+import { FrameWriter } from './frame-writer.ts';
 import {
   type ClientFrame,
   decodeHubFrame,
@@ -21,8 +22,7 @@ import {
   subprotocol,
 } from './frames.ts';
 import { refusedUpgrade } from './refused-upgrade.ts';
-import { TurnBatch } from './turn-batch.ts';
-import { TurnWrites } from './turn-writes.ts';
+import { isUnseen } from './web-socket-head.ts';
 
 export interface SocketLinkOptions {
   /** `ws://` or `wss://`. */
@@ -122,7 +122,7 @@ interface OpenedSocket {
 
 class SocketLink implements Link {
   readonly #socket: WebSocket;
-  readonly #writes: TurnWrites;
+  readonly #writer: FrameWriter;
   readonly #url: string;
   readonly self: Sender;
   readonly maxBodyBytes: number;
@@ -130,7 +130,6 @@ class SocketLink implements Link {
   readonly #waiting = new RingMap<number, Waiting>(usualWaiting);
   /** Who hears of a refusal of what was told, by number; at most the last `maxTold`. */
   readonly #told = new RingMap<number, (why: BrokerError) => void>(maxTold);
-  readonly #acks = new TurnBatch((mails) => this.#sendFrame({ is: 'ack', mails }));
   /** One for each kind that is received. */
   readonly #readers = new Map<string, MailReader>();
   readonly ended: Promise<BrokerError>;
@@ -147,7 +146,9 @@ class SocketLink implements Link {
     { mailbox, seat, role, maxBody }: Welcome,
   ) {
     this.#socket = socket;
-    this.#writes = new TurnWrites(stream);
+    const side = isUnseen(url) ? 'client' : 'masked';
+    const numbersFrame = (mails: readonly number[]) => ({ is: 'ack', mails }) as const;
+    this.#writer = new FrameWriter({ socket, stream, side, numbersFrame });
     this.#url = url;
     this.self = { mailbox, seat, role };
     this.maxBodyBytes = maxBody;
@@ -193,6 +194,7 @@ class SocketLink implements Link {
 
   async close(): Promise<void> {
     this.#finish(new BrokerError('closed', 'the link was closed'));
+    this.#writer.flush();
     this.#socket.close(1_000);
     // A broker that does not answer is not waited for.
     this.#clock.after(1_000, () => this.#socket.terminate(), true);
@@ -223,8 +225,7 @@ class SocketLink implements Link {
     if (!isSendable(frame))
       return new BrokerError('bad_letter', 'a name or time in it cannot be used');
     this.#next += 1;
-    this.#writes.gather();
-    this.#socket.send(encodeFrame(frame, body));
+    this.#writer.send(frame, body);
     return n;
   }
 
@@ -273,12 +274,6 @@ class SocketLink implements Link {
     return waiting;
   }
 
-  #sendFrame(frame: ClientFrame): void {
-    if (this.#over !== undefined) return;
-    this.#writes.gather();
-    this.#socket.send(encodeFrame(frame));
-  }
-
   #mail(header: MailFrame, body: Buffer): void {
     const { mail, id, from, seat, role, kind, about, ttl } = header;
     const isKept = mail !== 0;
@@ -291,10 +286,10 @@ class SocketLink implements Link {
       body,
       isKept,
       ack: () => {
-        if (isKept) this.#acks.add(mail);
+        if (isKept) this.#writer.number(mail);
       },
       setAside: (why) => {
-        if (isKept) this.#sendFrame({ is: 'aside', mail, why: why.slice(0, 1_000) });
+        if (isKept) this.#writer.send({ is: 'aside', mail, why: why.slice(0, 1_000) });
       },
     };
     this.#readers.get(kind)?.(received);

@@ -1,7 +1,7 @@
 // A letter that the broker holds until its reader has acknowledged it: in memory, from and to what is stored of it.
 
 import type { Sender } from '../contract.ts';
-import { bodyOf, type StoredLetter, storedBody } from './stored-letter.ts';
+import type { StoredLetter } from './stored-letter.ts';
 
 export interface Held {
   readonly number: number;
@@ -45,7 +45,7 @@ export function storedFrom(held: Held): StoredLetter {
     kind,
     about: about ?? null,
     expiresAt: expiresAt ?? null,
-    ...storedBody(body),
+    body,
   };
 }
 
@@ -65,7 +65,7 @@ export function heldFrom(
     about: about ?? undefined,
     expiresAt: expiresAt ?? undefined,
     endsAt: expiresAt === null ? undefined : now.monotonic + expiresAt - now.wall,
-    body: bodyOf(stored),
+    body: ownBody(stored.body),
     stored: Promise.resolve(),
     isUnkept: false,
   };

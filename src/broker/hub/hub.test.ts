@@ -12,6 +12,7 @@ import type { Identity } from '../identity.ts';
 import { Hub } from './hub.ts';
 import type { HubLimits } from './limits.ts';
 import type { Handed, Member, Peer } from './member.ts';
+import { momentMs } from './write-pace.ts';
 
 const never = { expiresAt: null } as const;
 const boss: Identity = { mailbox: 'boss', kind: 'orchestrator', role: null, to: [], ...never };
@@ -212,11 +213,13 @@ describe('the limits of a hub', () => {
   });
 
   it('are a thousand letters that were put aside', async () => {
-    const { join, aside } = await hubWith();
+    const { join, aside, clock } = await hubWith();
     const { member } = join(boss);
     const reader = join(ann, 'seat', ['note']);
     for (let sent = 0; sent < 1_003; sent += 1) {
-      await member.deliver(letter('ann.mcp'));
+      const kept = member.deliver(letter('ann.mcp'));
+      await clock.advanceAsync(momentMs);
+      await kept;
       reader.member.setAside(reader.peer.handed.at(-1)?.number ?? 0, 'unreadable');
     }
     await settled();

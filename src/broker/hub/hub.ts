@@ -17,6 +17,7 @@ import { Member, type Peer } from './member.ts';
 import { Members } from './members.ts';
 import type { Shelf } from './shelf.ts';
 import { Shelves } from './shelves.ts';
+import { writtenLetter } from './stored-letter.ts';
 
 export interface HubOptions {
   readonly clock: Clock;
@@ -166,7 +167,7 @@ export class Hub {
       `a letter of the kind ${held.kind} from ${held.from.mailbox} to ${held.to} could not be read and was put aside: ${why}`,
     );
     aside
-      .append({ ...storedFrom(held), why, at: this.#clock.wallNow() })
+      .append({ ...writtenLetter(storedFrom(held)), why, at: this.#clock.wallNow() })
       .then((last) => Promise.all([this.#kept.done(held), aside.trim(last + 1 - maxAside)]))
       // It comes again after a restart.
       .catch(ignored);

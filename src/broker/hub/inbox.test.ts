@@ -5,30 +5,32 @@ import { manualClock, settled } from '../../../test/support/manual-clock.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
 import { Inbox } from './inbox.ts';
 import type { StoredLetter } from './stored-letter.ts';
+import { momentMs } from './write-pace.ts';
 
 const mebibyte = 1024 * 1024;
 
 function stored(number: number, bytes: number): StoredLetter {
   const from = { mailbox: 'boss', seat: 's', role: null };
   const common = { to: 'ann.mcp', seat: null, kind: 'note', about: null, expiresAt: null };
-  return { number, id: `id-${number}`, from, ...common, coding: 'text', body: 'x'.repeat(bytes) };
+  return { number, id: `id-${number}`, from, ...common, body: Buffer.alloc(bytes, 'x') };
 }
 
 function inbox() {
-  const store = new MemoryStore({ clock: manualClock(), claims: 'durable', maxBytes: 2 ** 30 });
+  const clock = manualClock();
+  const store = new MemoryStore({ clock, claims: 'durable', maxBytes: 2 ** 30 });
   const log = store.log('letters', { durability: 'durable' });
   const kept = new Map<number, StoredLetter>();
   const sizes: number[] = [];
   const watched = {
     append: (value: unknown) => {
-      sizes.push(JSON.stringify(value).length);
+      sizes.push((value as Buffer).length);
       return log.append(value);
     },
     read: log.read.bind(log),
     trim: log.trim.bind(log),
     range: log.range.bind(log),
   };
-  const own = new Inbox(watched, (number) => kept.get(number));
+  const own = new Inbox(watched, clock, (number) => kept.get(number));
   const put = (letter: StoredLetter) => {
     kept.set(letter.number, letter);
     return own.put(letter.number, () => letter);
@@ -38,10 +40,15 @@ function inbox() {
     return own.done(number);
   };
   const loaded = async () => {
-    const { letters } = await new Inbox(log, () => undefined).load();
+    const { letters } = await new Inbox(log, clock, () => undefined).load();
     return letters.map(({ number }) => number);
   };
-  return { own, put, done, log, sizes, loaded };
+  /** It may be written a moment later. */
+  const rested = async (work: Promise<void>) => {
+    await clock.advanceAsync(momentMs);
+    await work;
+  };
+  return { own, put, done, log, sizes, loaded, rested };
 }
 
 describe('the inbox', () => {
@@ -59,11 +66,11 @@ describe('the inbox', () => {
   });
 
   it('removes large letters that are done with from the log, and keeps the others #no-growth', async () => {
-    const { put, done, log, loaded, own } = inbox();
+    const { put, done, log, loaded, own, rested } = inbox();
     await put(stored(1, 100));
     for (let number = 2; number <= 150; number += 1) {
-      await put(stored(number, mebibyte));
-      await done(number);
+      await rested(put(stored(number, mebibyte)));
+      await rested(done(number));
     }
     await own.settled();
     const { first, next } = await log.range();
@@ -73,11 +80,11 @@ describe('the inbox', () => {
   });
 
   it('removes many small entries, and keeps what is left #no-growth', async () => {
-    const { put, done, log, loaded, own } = inbox();
+    const { put, done, log, loaded, own, rested } = inbox();
     await put(stored(1, 10));
     for (let number = 2; number <= 3_000; number += 1) {
-      await put(stored(number, 10));
-      await done(number);
+      await rested(put(stored(number, 10)));
+      await rested(done(number));
     }
     await own.settled();
     const { first, next } = await log.range();
@@ -97,5 +104,26 @@ describe('the inbox', () => {
       expect(await loaded(), `after ${turns} turns`).toEqual([1, 2]);
       await late;
     }
+  });
+
+  it('writes nothing of letters that quick readers are done with, and at once again when they are slow #broker-durable', async () => {
+    const { put, done, sizes, own, rested, loaded } = inbox();
+    for (const number of [1, 2]) {
+      await put(stored(number, 10));
+      await rested(done(number));
+    }
+    const before = sizes.length;
+    for (let number = 3; number <= 20; number += 1) {
+      const kept = put(stored(number, 10));
+      await settled();
+      await done(number);
+      await kept;
+    }
+    await rested(own.settled());
+    expect(sizes).toHaveLength(before);
+    // Nobody reads this one: it is written a moment later, and the next one at once.
+    await rested(put(stored(21, 10)));
+    await put(stored(22, 10));
+    expect(await loaded()).toEqual([21, 22]);
   });
 });

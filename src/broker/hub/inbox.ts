@@ -4,13 +4,11 @@
 // done with. Where few of the letters in the log are left, those that are left are written again, and the rest of
 // the log is removed. A letter that is done with before it was written is never written.
 
+import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../store/contract/log.ts';
-import { isStoredLetter, type StoredLetter } from './stored-letter.ts';
-
-interface Entry {
-  readonly put: readonly StoredLetter[];
-  readonly done: readonly number[];
-}
+import { bytesOfEntry, type Entry, entryIn } from './stored-entry.ts';
+import type { StoredLetter } from './stored-letter.ts';
+import { momentMs, WritePace } from './write-pace.ts';
 
 interface Waiting {
   readonly resolve: () => void;
@@ -26,7 +24,7 @@ interface Pending extends Waiting {
 /** Entries, or bytes of letters, that may be in the log before it is looked whether most of it can go. */
 const compactAfter = 4_096;
 const compactAfterBytes = 64 * 1024 * 1024;
-/** Bytes of letters in one entry: it is one text in memory. */
+/** Bytes of letters in one entry: it is in memory as a whole. */
 const entryBytes = 4 * 1024 * 1024;
 
 export interface LoadedInbox {
@@ -39,6 +37,8 @@ export interface LoadedInbox {
 
 export class Inbox {
   readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #pace = new WritePace();
   /** Letters to be written, by number, until the next write of the disk. */
   #put = new Map<number, Pending>();
   #done: { readonly number: number; readonly waiting: Waiting }[] = [];
@@ -55,8 +55,9 @@ export class Inbox {
   /** For writing again: what is kept, by number; the hub's own letters. */
   readonly #letterOf: (number: number) => StoredLetter | undefined;
 
-  constructor(log: Log, letterOf: (number: number) => StoredLetter | undefined) {
+  constructor(log: Log, clock: Clock, letterOf: (number: number) => StoredLetter | undefined) {
     this.#log = log;
+    this.#clock = clock;
     this.#letterOf = letterOf;
   }
 
@@ -73,16 +74,17 @@ export class Inbox {
       const end = page.at(-1);
       if (end === undefined) break;
       for (const { value } of page) {
-        if (!isEntry(value)) {
+        const entry = entryIn(value);
+        if (entry === undefined) {
           unreadable += 1;
           continue;
         }
-        for (const number of [...value.put.map((one) => one.number), ...value.done]) {
+        for (const number of [...entry.put.map((one) => one.number), ...entry.done]) {
           last = Math.max(last, number);
         }
-        for (const letter of value.put) letters.set(letter.number, letter);
-        for (const number of value.done) letters.delete(number);
-        this.#note(value);
+        for (const letter of entry.put) letters.set(letter.number, letter);
+        for (const number of entry.done) letters.delete(number);
+        this.#note(entry);
       }
       from = end.sequence + 1;
     }
@@ -94,6 +96,7 @@ export class Inbox {
   put(number: number, letter: () => StoredLetter): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#put.set(number, { number, letter, resolve, reject });
+      this.#pace.came();
       this.#write();
     });
   }
@@ -101,6 +104,7 @@ export class Inbox {
   /** Resolves when the disk knows that it is done with. Rejects with a StoreError. */
   done(number: number): Promise<void> {
     const pending = this.#put.get(number);
+    this.#pace.done(number, pending === undefined, this.#clock.now());
     if (pending !== undefined) {
       this.#put.delete(number);
       pending.resolve();
@@ -127,17 +131,23 @@ export class Inbox {
 
   async #writeAll(): Promise<void> {
     while (this.#put.size > 0 || this.#done.length > 0) {
-      // What comes in the same turn is written together.
-      await new Promise((resolve) => setImmediate(resolve));
+      // What comes in the same turn, or in the same moment, is written together. Nobody waits for what is done with.
+      if (this.#pace.waits || this.#put.size === 0) await this.#moment();
+      else await new Promise((resolve) => setImmediate(resolve));
       await this.#writeOne();
       await this.#compact();
     }
+  }
+
+  #moment(): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(momentMs, resolve));
   }
 
   async #writeOne(): Promise<void> {
     const { put, letters } = this.#nextPut();
     const done = this.#done;
     this.#done = [];
+    this.#pace.writes(put[0]?.number, this.#clock.now());
     if (put.length === 0 && done.length === 0) return;
     const waiting: readonly Waiting[] = [...put, ...done.map((one) => one.waiting)];
     try {
@@ -166,7 +176,7 @@ export class Inbox {
   }
 
   async #append(entry: Entry): Promise<void> {
-    const sequence = await this.#log.append(entry);
+    const sequence = await this.#log.append(bytesOfEntry(entry));
     this.#nextEntry = sequence + 1;
     this.#note(entry);
   }
@@ -229,15 +239,4 @@ function* batches(
     bytes = 0;
   }
   if (batch.length > 0) yield batch;
-}
-
-function isEntry(value: unknown): value is Entry {
-  if (typeof value !== 'object' || value === null) return false;
-  const { put, done } = value as Partial<Record<keyof Entry, unknown>>;
-  return (
-    Array.isArray(put) &&
-    put.every(isStoredLetter) &&
-    Array.isArray(done) &&
-    done.every((number) => typeof number === 'number')
-  );
 }

@@ -31,7 +31,7 @@ export class KeptLetters {
   constructor(log: Log, clock: Clock, limits: HubLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#inbox = new Inbox(log, (number) => {
+    this.#inbox = new Inbox(log, clock, (number) => {
       const held = this.#shelfOf.get(number)?.letter(number);
       return held && storedFrom(held);
     });

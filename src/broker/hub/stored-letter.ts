@@ -1,5 +1,5 @@
-// A letter as it is stored. Its body is text where it is valid UTF-8, as JSON is, and Base64 otherwise, so that
-// every byte comes back as it was.
+// A letter as it is stored, and as it is put aside for a person: there its body is text where it is valid UTF-8, as
+// JSON is, and Base64 otherwise, so that every byte can be had.
 
 import { isUtf8 } from 'node:buffer';
 import type { Sender } from '../contract.ts';
@@ -16,23 +16,38 @@ export interface StoredLetter {
   readonly about: string | null;
   /** Wall time of the broker; null: never. */
   readonly expiresAt: number | null;
+  readonly body: Buffer;
+}
+
+/** Everything but the body. */
+export type LetterFacts = Omit<StoredLetter, 'body'>;
+
+/** As it is in JSON. */
+export interface WrittenLetter extends LetterFacts {
   readonly coding: 'text' | 'base64';
   readonly body: string;
 }
 
-export function storedBody(body: Buffer): Pick<StoredLetter, 'body' | 'coding'> {
-  if (isUtf8(body)) return { coding: 'text', body: body.toString('utf8') };
-  return { coding: 'base64', body: body.toString('base64') };
+export function writtenLetter(letter: StoredLetter): WrittenLetter {
+  const { body } = letter;
+  if (isUtf8(body)) return { ...letter, coding: 'text', body: body.toString('utf8') };
+  return { ...letter, coding: 'base64', body: body.toString('base64') };
 }
 
-export function bodyOf({ coding, body }: Pick<StoredLetter, 'body' | 'coding'>): Buffer {
-  return Buffer.from(body, coding === 'text' ? 'utf8' : 'base64');
+export function letterIn({ coding, body, ...facts }: WrittenLetter): StoredLetter {
+  return { ...facts, body: Buffer.from(body, coding === 'text' ? 'utf8' : 'base64') };
 }
 
-export function isStoredLetter(value: unknown): value is StoredLetter {
+export function isWrittenLetter(value: unknown): value is WrittenLetter {
+  if (!isLetterFacts(value)) return false;
+  const { coding, body } = value as Partial<Record<keyof WrittenLetter, unknown>>;
+  return (coding === 'text' || coding === 'base64') && typeof body === 'string';
+}
+
+export function isLetterFacts(value: unknown): value is LetterFacts {
   if (typeof value !== 'object' || value === null) return false;
-  const { number, id, from, to, seat, kind, about, expiresAt, coding, body } = value as Partial<
-    Record<keyof StoredLetter, unknown>
+  const { number, id, from, to, seat, kind, about, expiresAt } = value as Partial<
+    Record<keyof LetterFacts, unknown>
   >;
   return (
     typeof number === 'number' &&
@@ -42,9 +57,7 @@ export function isStoredLetter(value: unknown): value is StoredLetter {
     isTextOrNull(seat) &&
     typeof kind === 'string' &&
     isTextOrNull(about) &&
-    (expiresAt === null || typeof expiresAt === 'number') &&
-    (coding === 'text' || coding === 'base64') &&
-    typeof body === 'string'
+    (expiresAt === null || typeof expiresAt === 'number')
   );
 }
 

@@ -16,7 +16,8 @@ export interface Held {
   readonly expiresAt: number | undefined;
   /** The same on the monotonic clock of this process. */
   readonly endsAt: number | undefined;
-  readonly body: Buffer;
+  /** Until it is written it may be a part of what was read with it. */
+  body: Buffer;
   /** Resolves when it is on the disk, or done with; rejects with a BrokerError. */
   stored: Promise<void>;
   /** The disk has refused it, and its reader had it already. */

@@ -111,7 +111,11 @@ export class KeptLetters {
 
   #store(shelf: Shelf, held: Held): Promise<void> {
     held.isUnkept = false;
-    const put = this.#inbox.put(held.number, () => storedFrom(held));
+    const put = this.#inbox.put(held.number, () => {
+      // From now on it may stay for long.
+      held.body = ownBody(held.body);
+      return storedFrom(held);
+    });
     held.stored = put.catch((error: unknown) => {
       this.#drop(shelf, held);
       throw notKept(error);
@@ -148,7 +152,7 @@ export class KeptLetters {
       about,
       expiresAt: ttlMs === undefined ? undefined : this.#clock.wallNow() + ttlMs,
       endsAt: ttlMs === undefined ? undefined : this.#clock.now() + ttlMs,
-      body: ownBody(body),
+      body,
       stored: Promise.resolve(),
       isUnkept: false,
     };

@@ -93,8 +93,8 @@ export class Engine {
     if (!this.#isMergeDue) return;
     this.#isMergeDue = false;
     try {
-      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
       this.#database.exec(`PRAGMA wal_autocheckpoint = ${usualMergePages}`);
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {
       // A disk that refuses: the next commits say so, and the log stays as it is.
     }

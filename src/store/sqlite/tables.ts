@@ -61,6 +61,9 @@ const columns = {
 
 export type Table = keyof typeof columns;
 
+/** Node takes bytes without memory for NULL, and none that came from another thread have any. */
+const noBytes = Buffer.alloc(1).subarray(1);
+
 /** As many as a table has columns at most. */
 type Values = readonly SqlValue[];
 
@@ -86,7 +89,8 @@ export class Tables {
   /** Adds the row, or replaces the one with the same key. */
   save(table: Table, ...values: Values): void {
     const places = [...values, ''].map(() => '?').join(', ');
-    this.sql(`INSERT OR REPLACE INTO ${table} VALUES (${places})`).run(...values, digestOf(values));
+    const bound = values.map((value) => (isBytes(value) && value.length === 0 ? noBytes : value));
+    this.sql(`INSERT OR REPLACE INTO ${table} VALUES (${places})`).run(...bound, digestOf(values));
   }
 
   /** Reads rows, as far as the condition takes. */

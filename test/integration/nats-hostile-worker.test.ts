@@ -95,6 +95,10 @@ describe('a worker with a client of its own', () => {
     ['with another role', 'hf.mail.boss.note.~any.ann~mcp.admin.x'],
     ['without its role', 'hf.mail.boss.note.~any.ann~mcp.~none.x'],
     ['to another orchestrator', `hf.mail.other.note.~any.${own}`],
+    [
+      'to one seat of its orchestrator, where nobody may ever read it',
+      `hf.mail.boss.note.nobody.${own}`,
+    ],
     ['to another worker', `hf.mail.bob~mcp.note.~any.${own}`],
     ['to itself, as the orchestrator', 'hf.mail.ann~mcp.note.~any.boss.~none.x'],
     ['a word as another worker', 'hf.tell.boss.note.~any.bob~mcp.~none.x'],

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
+import { RareLine } from '../../kernel/rare-line.ts';
 import type { Log } from '../../store/contract/log.ts';
 import { isOfWorker } from '../address.ts';
 import { BrokerError } from '../broker-error.ts';
@@ -45,6 +46,8 @@ const maxAside = 1_000;
 
 export class Hub {
   readonly #clock: Clock;
+  /** Any member can cause it. */
+  readonly #asideLine: RareLine;
   readonly #options: HubOptions;
   readonly limits: HubLimits;
   readonly #members: Members;
@@ -59,6 +62,7 @@ export class Hub {
     const limits = { ...usualHubLimits, ...options.limits };
     this.#options = options;
     this.#clock = clock;
+    this.#asideLine = new RareLine(clock, options.report);
     this.limits = limits;
     this.#members = new Members(limits.maxSeats);
     this.#kept = new KeptLetters(letters, clock, limits);
@@ -162,9 +166,10 @@ export class Hub {
   setAside(member: Member, number: number, why: string): void {
     const held = this.#kept.take(member, number);
     if (held === undefined) return;
-    const { aside, report } = this.#options;
-    report(
-      `a letter of the kind ${held.kind} from ${held.from.mailbox} to ${held.to} could not be read and was put aside: ${why}`,
+    const { aside } = this.#options;
+    this.#asideLine.say(
+      () =>
+        `a letter of the kind ${held.kind} from ${held.from.mailbox} to ${held.to} could not be read and was put aside: ${why}`,
     );
     aside
       .append({ ...writtenLetter(storedFrom(held)), why, at: this.#clock.wallNow() })

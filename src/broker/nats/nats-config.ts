@@ -8,7 +8,7 @@ import { BrokerError } from '../broker-error.ts';
 import type { Sender } from '../contract.ts';
 import { type Identity, mayWrite } from '../identity.ts';
 import { mailboxBytes } from './limits.ts';
-import { ownSubject, partOf, queuesSubject, senderParts, whoSubject } from './subjects.ts';
+import { anySeat, ownSubject, partOf, queuesSubject, senderParts, whoSubject } from './subjects.ts';
 
 export interface NatsMember {
   readonly identity: Identity;
@@ -143,10 +143,14 @@ function importsOf(
   ];
 }
 
-/** Every letter from one to the other, of any kind, from and for any seat. */
+/**
+ * Every letter from one to the other, of any kind and from any seat. A worker writes to no single seat of an
+ * orchestrator: what is kept for one that does not exist would be read by nobody, and take the room of all.
+ */
 function letters(way: 'mail' | 'tell', to: Identity, { mailbox, role }: Identity): string {
   const sender: Sender = { mailbox, role, seat: '*' };
-  return `hf.${way}.${partOf(to.mailbox)}.*.*.${senderParts(sender)}`;
+  const place = way === 'mail' && to.kind === 'orchestrator' ? anySeat : '*';
+  return `hf.${way}.${partOf(to.mailbox)}.*.${place}.${senderParts(sender)}`;
 }
 
 function exported(what: 'service' | 'stream', subject: string, to: readonly Identity[]): string {

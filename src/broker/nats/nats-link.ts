@@ -8,6 +8,7 @@ import type { Msg } from '@nats-io/transport-node';
 import type { Clock } from '../../kernel/clock.ts';
 import { within } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
+import { RareLine } from '../../kernel/rare-line.ts';
 import { loadNatsClient } from '../../nats/nats-client.ts';
 import { connectNats } from '../../nats/nats-connect.ts';
 import { ServerClock } from '../../nats/server-clock.ts';
@@ -102,6 +103,8 @@ class NatsLink implements Link {
   readonly #queues: KeptQueue[] = [];
   /** What is being put aside; at most as many as are handed out at once. */
   readonly #asides = new Set<Promise<void>>();
+  /** Whoever may write to us can cause it. */
+  readonly #asideLine: RareLine;
   readonly self: Sender;
   readonly maxBodyBytes: number;
   readonly ended: Promise<BrokerError>;
@@ -112,6 +115,7 @@ class NatsLink implements Link {
     const { mailbox, role } = identity;
     this.#wire = wire;
     this.#options = options;
+    this.#asideLine = new RareLine(options.clock, options.report);
     this.self = { mailbox, seat, role };
     this.maxBodyBytes = Math.min(maxBodyBytes, maxPayload - headerBytes);
     this.#jetStream = new JetStream(wire, url);
@@ -310,10 +314,11 @@ class NatsLink implements Link {
   /** It is not done with before the server has it in its new place. */
   #setAside(queue: KeptQueue, { subject, body, ack, kind }: Unread, why: string): void {
     const { mailbox } = this.self;
-    const { report, caught } = this.#options;
+    const { caught } = this.#options;
     const from = senderIn(subject)?.mailbox ?? 'somebody';
-    report(
-      `a letter of the kind ${kind} from ${from} to ${mailbox} could not be read and was put aside: ${why}`,
+    this.#asideLine.say(
+      () =>
+        `a letter of the kind ${kind} from ${from} to ${mailbox} could not be read and was put aside: ${why}`,
     );
     const headers = this.#wire.client.headers();
     headers.set('Hf-Subject', subject);

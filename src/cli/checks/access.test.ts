@@ -29,13 +29,24 @@ describe('a front without authentication', () => {
   const token = { id: 'a', name: 'ci', role: 'r', createdAt: 0, expiresAt: null, lastUsedAt: null };
 
   it('although there are tokens with roles is what serve will refuse', () => {
+    const store = 'sqlite';
     const check = (auth: 'none' | 'token', more: object = {}) =>
-      checkOpenFront({ http: { ...http, auth } }, [{ ...token, ...more }], 10);
+      checkOpenFront({ http: { ...http, auth }, store }, [{ ...token, ...more }], 10);
     expect(check('token')).toEqual([]);
     expect(check('none', { role: null })).toEqual([]);
     expect(check('none', { expiresAt: 10 })).toEqual([]);
     expect(check('none')).toMatchObject([
       { kind: 'finding', text: expect.stringMatching(/refusing to start.*\(ci\)/) },
+    ]);
+  });
+
+  it('whose store is on a NATS server is what serve will refuse', () => {
+    const check = (store: string, auth: 'none' | 'token') =>
+      checkOpenFront({ http: { ...http, auth }, store }, [], 10);
+    expect(check('sqlite', 'none')).toEqual([]);
+    expect(check('nats://127.0.0.1:4222/x', 'token')).toEqual([]);
+    expect(check('nats://127.0.0.1:4222/x', 'none')).toMatchObject([
+      { kind: 'finding', text: expect.stringMatching(/refusing to start: "store" is on a NATS/) },
     ]);
   });
 });

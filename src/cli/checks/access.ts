@@ -3,7 +3,7 @@
 
 import type { Config } from '../../config/schema.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { assertMeantOpen } from '../gateway/safe-start.ts';
+import { assertMeantOpen, assertSharedFront } from '../gateway/safe-start.ts';
 import type { ListedToken } from '../token-book.ts';
 import { type Check, finding, note } from './check.ts';
 
@@ -31,7 +31,7 @@ export function checkTokens(
 
 /** What `serve` would refuse to start with; `tokens` as they are stored. */
 export function checkOpenFront(
-  { http }: Pick<Config, 'http'>,
+  { http, store }: Pick<Config, 'http' | 'store'>,
   tokens: readonly ListedToken[],
   now: number,
 ): readonly Check[] {
@@ -40,6 +40,7 @@ export function checkOpenFront(
     ({ role, expiresAt }) => role !== null && (expiresAt === null || now < expiresAt),
   );
   try {
+    assertSharedFront(http, store);
     assertMeantOpen({ ...http, tokens: valid.map(({ name }) => name) });
     return [];
   } catch (error) {

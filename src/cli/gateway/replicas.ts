@@ -17,6 +17,7 @@ import { NatsBus } from '../../replicas/nats-bus.ts';
 import { Tunnels } from '../../replicas/tunnel/tunnels.ts';
 import { keyFrom } from '../../store/key-file.ts';
 import { StoreError } from '../../store/store-error.ts';
+import { assertSharedFront } from './safe-start.ts';
 
 /** So long a replica that ends stays, so that a balancer which looks at /readyz notices. */
 const noticeMs = 2_000;
@@ -74,13 +75,7 @@ export class Replicas implements AsyncDisposable {
     const place = natsPlaceIn(config.store);
     if (place === undefined) return undefined;
     const { keyFile, http } = config;
-    if (http.auth === 'none') {
-      const why = 'whoever can write to the NATS server could use this gateway';
-      throw new Fault(
-        'invalid_request',
-        `"store" is on a NATS server and "http.auth" is "none": ${why}; set "http.auth" to "token"`,
-      );
-    }
+    assertSharedFront(http, config.store);
     const keyPlace = keyFileOf(keyFile, file) ?? 'holdfast.key';
     const key = await keyFrom(keyPlace).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isLoopback } from '../../kernel/loopback.ts';
+import { isNatsAddress } from '../../nats/nats-address.ts';
 import { shellWord } from '../shell-word.ts';
 
 export interface OpenFront {
@@ -15,6 +16,14 @@ export interface OpenFront {
   readonly allowedOrigins: readonly string[];
   /** The names of tokens with roles that have not expired. */
   readonly tokens: readonly string[];
+}
+
+/** Throws a Fault if others could use a front without authentication by way of the store. */
+export function assertSharedFront({ auth }: { readonly auth: string }, store: string): void {
+  if (auth !== 'none' || !isNatsAddress(store)) return;
+  throw refusal(
+    '"store" is on a NATS server and "http.auth" is "none", so whoever can write to the NATS server could use this gateway; set "http.auth" to "token"',
+  );
 }
 
 /** For a front without authentication. Throws a Fault unless only this machine can mean to use it. */

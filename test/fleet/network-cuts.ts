@@ -17,6 +17,8 @@ export interface NetworkCutOptions {
   readonly workers: number;
   /** Every second round of all faults lasts so long that a silent link is given up. */
   readonly hasLong: boolean;
+  /** TCP gives connections up so soon that two seconds of silence end them. */
+  readonly isHurried?: boolean;
   readonly progress: (text: string) => void;
 }
 
@@ -31,6 +33,7 @@ export async function cutNetwork(options: NetworkCutOptions): Promise<NetworkFin
   const made = NetworkNamespaces.make();
   if (typeof made === 'string') return made;
   using network = made;
+  if (options.isHurried === true) network.hurry(2);
   const { ledger, config } = provedServers();
   await using fleet = await Fleet.start(await brokerIn(network), config);
   const callers = new Callers(fleet);

@@ -73,6 +73,15 @@ export class NetworkNamespaces implements Disposable {
     return ['ip', 'netns', 'exec', this.#ends[side].namespace];
   }
 
+  /** Connections are given up after so few repetitions, a second or two; on both sides, for those that are made from now on. */
+  hurry(repetitions: number): void {
+    for (const side of ['broker', 'worker'] as const) {
+      const [program = '', ...words] = this.inside(side);
+      const setting = `echo ${repetitions} > /proc/sys/net/ipv4/tcp_retries2`;
+      run(program, [...words, 'sh', '-c', setting]);
+    }
+  }
+
   damage(fault: LinkFault): void {
     this.#fault = fault;
     const { broker, worker } = this.#ends;

@@ -34,16 +34,20 @@ export class RemoteHarm {
 
   async run(): Promise<void> {
     const { dice, isOver, workers, fleet } = this.#options;
-    await Promise.all(workers.map((row) => askForForbidden(row, fleet)));
+    const asking = Promise.all(workers.map((row) => askForForbidden(row, fleet)));
+    // Even the shortest run, on the busiest machine, has one.
+    await pauseMs(dice.between(500, 4000));
+    await this.#kill();
     while (!isOver.aborted) {
       await pauseMs(dice.between(500, 4000));
       if (!isOver.aborted) await this.#kill();
     }
+    await asking;
   }
 
   async #kill(): Promise<void> {
     const { fleet, dice, tally, workers } = this.#options;
-    // The first two of each storm are one of each: even the shortest run has both.
+    // The first of each storm are one of each.
     const victim = victims[this.#kills] ?? dice.pick(victims);
     this.#kills += 1;
     if (victim === 'broker') {
@@ -75,6 +79,7 @@ async function askForForbidden({ name, client }: ClientRow, fleet: Fleet): Promi
   const shut = remoteServers.find(({ isForbidden }) => isForbidden === true);
   if (shut === undefined) throw new Error('there is no server that no worker may use');
   const seen = await client.call({ server: shut.name, tool: 'add', args: { key: 'k', amount: 1 } });
-  if (seen?.kind === 'rpc-error' || seen?.kind === 'fault') return;
+  // A worker that was killed meanwhile has heard nothing.
+  if (seen === undefined || seen.kind === 'rpc-error' || seen.kind === 'fault') return;
   fleet.report(`[roles-deny] ${name} asked for what no role allows: ${JSON.stringify(seen)}`);
 }

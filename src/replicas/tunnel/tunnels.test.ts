@@ -255,6 +255,83 @@ describe('a tunnel to another replica', () => {
   });
 });
 
+/** Messages and their answers have arrived. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 6; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a peer', () => {
+  it('is gone when it was late twice in a row, and not before #replicas', async () => {
+    const { replica, server, clock } = replicas();
+    replica('aaaaaaaa', echo);
+    const { tunnels } = replica('bbbbbbbb');
+    await opened(tunnels);
+    const look = async (isLate: boolean) => {
+      server.drops = (subject) => isLate && subject.includes('.life.');
+      clock.advance(2_000);
+      await settled();
+      return tunnels.size;
+    };
+    const sizes: number[] = [];
+    for (const isLate of [true, false, true, false, true, true]) sizes.push(await look(isLate));
+    expect(sizes).toEqual([1, 1, 1, 1, 1, 0]);
+  });
+
+  it('takes no tunnels of others with it #replicas', async () => {
+    const { replica, clock } = replicas();
+    const killed = replica('aaaaaaaa', echo);
+    replica('cccccccc', echo);
+    const { tunnels } = replica('bbbbbbbb');
+    const tunnel = await opened(tunnels);
+    const other = (await tunnels.connect('cccccccc'))?.connection;
+    killed.bus.vanish();
+    clock.advance(2_000);
+    await settled();
+    expect([tunnel.destroyed, other?.destroyed]).toEqual([true, false]);
+  });
+
+  it('is asked for a sign of life while there is a tunnel to it, and again with the next #replicas', async () => {
+    const { replica, server, clock } = replicas();
+    const killed = replica('aaaaaaaa', echo);
+    const { tunnels } = replica('bbbbbbbb');
+    let asked = 0;
+    server.drops = (subject) => {
+      if (subject === 'hf.test.life.aaaaaaaa') asked += 1;
+      return false;
+    };
+    const [first, second] = [await opened(tunnels), await opened(tunnels)];
+    first.destroy();
+    await settled();
+    clock.advance(2_000);
+    await settled();
+    // Once by the bus, and once as it is delivered.
+    expect(asked).toBe(2);
+    second.destroy();
+    await settled();
+    clock.advance(10_000);
+    await settled();
+    expect(asked).toBe(2);
+    const third = await opened(tunnels);
+    killed.bus.vanish();
+    clock.advance(2_000);
+    await settled();
+    expect(third.destroyed).toBe(true);
+  });
+
+  it('is not said to be gone while the bus is, and has no ears after its end #replicas', async () => {
+    const { replica } = replicas();
+    const one = replica('aaaaaaaa', echo);
+    const { tunnels, bus } = replica('bbbbbbbb');
+    bus.lose();
+    await expect(tunnels.isAlive('aaaaaaaa')).rejects.toBeInstanceOf(BusError);
+    bus.comeBack();
+    await expect(tunnels.isAlive('aaaaaaaa')).resolves.toBe(true);
+    one.tunnels[Symbol.dispose]();
+    await expect(tunnels.isAlive('aaaaaaaa')).resolves.toBe(false);
+    await expect(tunnels.connect('aaaaaaaa')).resolves.toBeUndefined();
+  });
+});
+
 describe('a replica', () => {
   it('that is gone is said to be, at once; one that shuts down says that itself #replicas', async () => {
     const { replica } = replicas();
@@ -276,8 +353,9 @@ describe('a replica', () => {
   it('that drains hands its work to any other that accepts some #replicas', async () => {
     const { replica } = replicas();
     const accepted: string[] = [];
-    replica('aaaaaaaa', () => accepted.push('a'));
+    // The first to listen gets what is for any of them.
     const draining = replica('bbbbbbbb', () => accepted.push('b'));
+    replica('aaaaaaaa', () => accepted.push('a'));
     draining.tunnels.stopAccepting();
     for (let count = 0; count < 3; count += 1) await draining.tunnels.connectAny();
     expect(accepted).toEqual(['a', 'a', 'a']);

@@ -65,6 +65,18 @@ export class TcpRelay implements AsyncDisposable {
     for (const [client, server] of this.#peers) server.pipe(client);
   }
 
+  /** Until `restore` nobody reaches the server. */
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  restore(): void {
+    this.#isCut = false;
+  }
+
+  #isCut = false;
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
@@ -75,6 +87,7 @@ export class TcpRelay implements AsyncDisposable {
   readonly #peers = new Map<Socket, Socket>();
 
   #accept(client: Socket): void {
+    if (this.#isCut) return void client.destroy();
     const server = connect(Number(this.#target.port), this.#target.hostname);
     this.#peers.set(client, server);
     for (const socket of [client, server]) {

@@ -3900,7 +3900,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'shared-cache',
     tests: ['src/cache/shared-results.test.ts'],
-    edits: [{ find: `(await this.#find(id)) ?? (`, replace: `undefined ?? (` }],
+    edits: [{ find: `inEpoch(stored, epoch) ?? (`, replace: `undefined ?? (` }],
   },
   {
     id: 'refused-letter-runs',

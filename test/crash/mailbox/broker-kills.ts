@@ -34,13 +34,17 @@ const refusedStart = 3;
 
 export async function killBrokers(kills: number, options: MailboxOptions): Promise<void> {
   const isTraced = straceRefusal() === undefined;
+  // In this order in the report.
+  for (const what of [brokerKills, struckKills, failingLives]) options.tally.tried(what, 0);
   const lives = Array.from({ length: kills }, (_, at) => at + 1);
   await sideBySide(lives, async (queue, number) => {
     const dice = options.dice.of(`lane ${number}`);
     await using lane = await Lane.open(options);
     for (const life of queue) {
       if (options.signal.aborted) return;
-      await lane.liveAndDie(`life-${life}`, fateOf(dice, isTraced), dice);
+      // Not of the same dice: how often they are thrown depends on who is faster.
+      const fate = fateOf(dice.of(`fate ${life}`), isTraced);
+      await lane.liveAndDie(`life-${life}`, fate, dice);
     }
   });
 }

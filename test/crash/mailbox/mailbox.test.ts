@@ -24,11 +24,11 @@ describe('a broker', () => {
     await killBrokers(9, { tally, dice: new Dice('mailbox/1'), signal });
     expect(tally.findings).toEqual([]);
     expect(tally.triedOf(brokerKills)).toBe(9);
-    expect(tally.triedOf(confirmedLetters)).toBeGreaterThan(500);
-    expect(tally.triedOf(settledLetters)).toBeGreaterThan(500);
+    expect(tally.triedOf(confirmedLetters)).toBeGreaterThan(300);
+    expect(tally.triedOf(settledLetters)).toBeGreaterThan(100);
     if (!canTrace) return;
-    expect(tally.triedOf(struckKills)).toBeGreaterThan(1);
-    expect(tally.triedOf(failingLives)).toBeGreaterThan(1);
+    expect(tally.triedOf(struckKills)).toBeGreaterThan(0);
+    expect(tally.triedOf(failingLives)).toBeGreaterThan(0);
   }, 120_000);
 
   it.runIf(canTrace)(

@@ -87,10 +87,10 @@ export class Tables {
   }
 
   /** Adds the row, or replaces the one with the same key. */
-  save(table: Table, ...values: Values): void {
+  save(table: Table, ...given: Values): void {
+    const values = given.map((value) => (isBytes(value) && value.length === 0 ? noBytes : value));
     const places = [...values, ''].map(() => '?').join(', ');
-    const bound = values.map((value) => (isBytes(value) && value.length === 0 ? noBytes : value));
-    this.sql(`INSERT OR REPLACE INTO ${table} VALUES (${places})`).run(...bound, digestOf(values));
+    this.sql(`INSERT OR REPLACE INTO ${table} VALUES (${places})`).run(...values, digestOf(values));
   }
 
   /** Reads rows, as far as the condition takes. */

@@ -62,6 +62,13 @@ describe('what follows from a server that was lost before it answered', () => {
     expect(afterFault(incident('maybe', safe, { attempts: 3 }))).toBe('report');
   });
 
+  it('is no second try where the connection has tried it for as long as that is done', () => {
+    const isTriedOut = true;
+    expect(afterFault(incident('no', safe, { isTriedOut }))).toBe('report');
+    expect(afterFault(incident('maybe', safe, { isTriedOut }))).toBe('report');
+    expect(afterFault(incident('maybe', never, { isTriedOut }))).toBe('outcome_unknown');
+  });
+
   it('is no second try where the connection lives and said no', () => {
     expect(afterFault(incident('no', safe, { isConnectionLost: false }))).toBe('report');
   });

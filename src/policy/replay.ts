@@ -46,6 +46,8 @@ export interface Incident {
   readonly fault: Fault;
   /** The connection is lost; a new one can be opened. */
   readonly isConnectionLost: boolean;
+  /** The connection itself has tried it again, for as long as that is done. */
+  readonly isTriedOut?: boolean;
   readonly contract: ReplayContract;
   readonly attempts: number;
   readonly replays: number;
@@ -65,13 +67,14 @@ const maxAttempts = 3;
 const maxReplays = 1;
 
 export function afterFault(incident: Incident): AfterFault {
-  const { fault, isConnectionLost, contract, attempts, replays } = incident;
+  const { fault, isConnectionLost, isTriedOut = false, contract, attempts, replays } = incident;
+  const mayTry = !isTriedOut && attempts < maxAttempts;
   if (!endsUnanswered(fault, isConnectionLost)) return 'report';
   if (fault.dispatched === 'no') {
-    return isConnectionLost && attempts < maxAttempts ? 'send' : 'report';
+    return isConnectionLost && mayTry ? 'send' : 'report';
   }
   if (contract.replay === 'never') return 'outcome_unknown';
-  return replays < maxReplays && attempts < maxAttempts ? 'replay' : 'report';
+  return replays < maxReplays && mayTry ? 'replay' : 'report';
 }
 
 /**

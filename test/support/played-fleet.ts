@@ -107,11 +107,11 @@ export async function startPlayedFleet(limits: Partial<HubLimits> = {}): Promise
     missed: () => {
       missed.count += 1;
     },
-    report: () => {},
+    gaveUp: () => {},
     caught: (error) => {
       throw error;
     },
-    policy: { tries: 3, firstWaitMs: 20, longestWaitMs: 40, totalMs: 2_000 },
+    policy: { firstWaitMs: 20, longestWaitMs: 40, lastTryMs: 20, totalMs: 2_000 },
   });
   let calls = 0;
   const fleet: PlayedFleet = {

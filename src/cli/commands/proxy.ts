@@ -15,7 +15,8 @@ import type { Shell } from '../shell.ts';
 const help = `
 The credential is in the file that ${tokenFileVariable} names: the secret that holdfast token add --worker
 has printed, and nothing else; no other user may be able to read the file.
-A lost link comes back by itself; calls that run meanwhile are answered by it, and none runs twice.
+A link that is lost for less than ten seconds comes back by itself: calls that run meanwhile are answered
+by it. None runs twice.
 
 Example, in the config of an agent on the worker's machine:
   { "mcpServers": { "tools": { "command": "holdfast",

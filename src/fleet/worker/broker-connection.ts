@@ -1,7 +1,7 @@
 // The connection of a worker's gateway to its orchestrator, as the host sees one: a server of the modern era
-// behind a broker. Links come and go below it (`channel.ts`); it is lost only if the broker refuses for good or
-// the tries to reach it are exhausted, and then the host opens another when a call needs it. Calls of tools are
-// kept by the broker, because they may have an effect; everything else is told.
+// behind a broker. Links come and go below it (`channel.ts`); it is lost only if the broker refuses for good, or if the
+// broker or the orchestrator was away for longer than it is waited for; then the host opens another when a call or a
+// list needs it. Calls of tools are kept by the broker, because they may have an effect; everything else is told.
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { OpenLink } from '../../broker/contract.ts';
@@ -20,6 +20,7 @@ import { scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { Channel } from './channel.ts';
 import type { CallFailure } from './open-call.ts';
+import { refusalFault } from './refusal-fault.ts';
 
 export interface BrokerConnectionParts extends ConnectionParts {
   readonly openLink: OpenLink;
@@ -69,9 +70,8 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
       caught,
       maxResponseBytes: frameBytes,
       missed: () => this.greeted && listener.missed(this),
-      report: (why) => {
-        if (this.greeted)
-          this.lose(this.fault(`cannot be reached: ${why.message}`, 'auth_required'));
+      gaveUp: (cause) => {
+        if (this.greeted) this.lose(refusalFault(cause, this.#facts));
       },
     });
   }
@@ -152,10 +152,17 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     }
   }
 
-  #failed(exchange: Exchange, { reason, detail, dispatched }: CallFailure): void {
+  #failed(exchange: Exchange, { reason, cause, dispatched }: CallFailure): void {
     exchange.dispatched = dispatched;
-    const code = reason === 'damaged' ? 'protocol_violation' : undefined;
-    this.conversation.fail(exchange.id, this.fault(`cannot be reached: ${detail}`, code));
+    const fault =
+      reason === 'damaged'
+        ? this.fault(`cannot be reached: ${cause.message}`, 'protocol_violation')
+        : refusalFault(cause, { ...this.#facts, dispatched });
+    this.conversation.fail(exchange.id, fault);
+  }
+
+  get #facts() {
+    return { server: this.parts.server, generation: this.generation };
   }
 
   protected override endWith(cause: Fault): void {

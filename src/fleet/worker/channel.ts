@@ -25,8 +25,8 @@ export interface ChannelParts {
   readonly maxResponseBytes: number;
   /** The link was away, or another orchestrator process is there: something may not have been heard. */
   readonly missed: () => void;
-  /** For people: why there is no link. */
-  readonly report: (why: BrokerError) => void;
+  /** There is no link, or no orchestrator, and for now it is not waited for any more; everything that waited has failed. */
+  readonly gaveUp: (cause: BrokerError) => void;
   /** Unexpected errors. */
   readonly caught: Caught;
   readonly policy?: ReconnectionPolicy;
@@ -42,24 +42,28 @@ export class Channel implements AsyncDisposable {
   #incarnation: string | undefined;
 
   constructor(parts: ChannelParts) {
-    const { openLink, to, clock, random, policy, missed, report, caught } = parts;
+    const { openLink, to, clock, random, policy, missed, gaveUp, caught } = parts;
     this.#parts = parts;
     this.#downloads = new Downloads((call, offset) =>
       this.#tell(mailKinds.pull, call, pullBody(offset), call.announcement?.from.seat),
     );
     this.#keeper = new LinkKeeper({
-      ...{ openLink, clock, random, policy, report, caught },
+      ...{ openLink, clock, random, policy, caught },
       prepare: (link) => this.#receive(link),
       ready: () => this.#ready(),
       returned: missed,
       lost: () => this.#lost(),
-      gaveUp: (why, detail) => this.#failAll(why, detail),
+      gaveUp: (why, cause) => {
+        this.#failAll(why, cause);
+        if (why !== 'closed') gaveUp(cause);
+      },
     });
     this.#watch = new OrchestratorWatch({
       ...{ to, clock, caught, patienceMs: (policy ?? usualReconnection).totalMs },
       calls: () => this.#calls.values(),
       present: () => this.#keeper.link?.present(),
-      giveUp: ({ id }) => this.#fail(id, 'not_taken', `${to} is not connected to the broker`),
+      giveUp: ({ id }) => this.#fail(id, 'not_taken', absent(to)),
+      gaveUp: () => gaveUp(absent(to)),
       looks: () => this.#looks(),
     });
   }
@@ -136,11 +140,10 @@ export class Channel implements AsyncDisposable {
   #lost(): void {
     for (const call of this.#calls.values()) call.isSent = false;
     this.#downloads.askAgain();
-    if (this.#calls.size > 0) this.#keeper.need();
   }
 
-  #failAll(why: GivenUp, detail: string): void {
-    for (const { id } of [...this.#calls.values()]) this.#fail(id, why, detail);
+  #failAll(why: GivenUp, cause: BrokerError): void {
+    for (const { id } of [...this.#calls.values()]) this.#fail(id, why, cause);
   }
 
   #transmit(call: OpenCall): void {
@@ -165,7 +168,7 @@ export class Channel implements AsyncDisposable {
     const { reason } = error;
     if (isEndOfLink(error)) return;
     if (reason !== 'not_kept') call.mayHaveArrived = hadArrived;
-    if (reason !== 'absent') return this.#fail(call.id, 'not_taken', error.message);
+    if (reason !== 'absent') return this.#fail(call.id, 'not_taken', error);
     call.isSent = false;
     if (this.#calls.get(call.id) === call) this.#watch.isAway(call);
   }
@@ -181,10 +184,10 @@ export class Channel implements AsyncDisposable {
     this.#keeper.link?.tell({ ...this.#letter(kind, call, body), seat, toAll });
   }
 
-  #fail(id: string, reason: CallFailure['reason'], detail: string): void {
+  #fail(id: string, reason: CallFailure['reason'], cause: BrokerError): void {
     const call = this.#take(id);
     const dispatched = call?.mayHaveArrived ? 'maybe' : 'no';
-    call?.listener.failed({ reason, detail, dispatched });
+    call?.listener.failed({ reason, cause, dispatched });
   }
 
   #take(id: string): OpenCall | undefined {
@@ -242,7 +245,7 @@ export class Channel implements AsyncDisposable {
 
   #damaged(call: OpenCall, mail: Mail): void {
     mail.ack();
-    this.#fail(call.id, 'damaged', 'the answer cannot be read');
+    this.#fail(call.id, 'damaged', new BrokerError('bad_letter', 'the answer cannot be read'));
   }
 
   #news(mail: Mail): void {
@@ -262,4 +265,8 @@ export class Channel implements AsyncDisposable {
     }
     this.#parts.missed();
   }
+}
+
+function absent(to: string): BrokerError {
+  return new BrokerError('absent', `${to} is not connected to the broker`);
 }

@@ -1,5 +1,5 @@
-// The link of a worker, over links that come and go: it is opened when something needs it, and opened again when it
-// has ended (`reconnection.ts` decides when, and when to give up). One of a kind at a time; what goes over it is the
+// The link of a worker, over links that come and go: it is opened when something needs it, and opened again as soon as
+// it has ended (`reconnection.ts` decides when, and when to give up). One of a kind at a time; what goes over it is the
 // business of others (`channel.ts`).
 
 import { BrokerError } from '../../broker/broker-error.ts';
@@ -29,10 +29,8 @@ export interface LinkKeeperParts {
   /** A link has come after another had ended. */
   readonly returned: () => void;
   readonly lost: () => void;
-  /** There is none, and for now it is not tried any more. */
-  readonly gaveUp: (why: GivenUp, detail: string) => void;
-  /** For people: why there is no link. */
-  readonly report: (why: BrokerError) => void;
+  /** There is none, and for now it is not tried any more; what was wrong the last time. */
+  readonly gaveUp: (why: GivenUp, cause: BrokerError) => void;
   /** Unexpected errors. */
   readonly caught: Caught;
 }
@@ -44,7 +42,7 @@ export class LinkKeeper {
   #opening: AbortController | undefined;
   #timer: Disposable | undefined;
   #limit: Disposable | undefined;
-  #lastRefusal = 'there is no link to the broker';
+  #lastRefusal = new BrokerError('lost', 'there is no link to the broker');
 
   constructor(parts: LinkKeeperParts) {
     this.#parts = parts;
@@ -110,9 +108,8 @@ export class LinkKeeper {
     this.#opened(opening.signal).catch((error: unknown) => {
       if (!(error instanceof BrokerError)) return this.#parts.caught(error);
       if (opening.signal.aborted) return;
-      this.#lastRefusal = error.message;
-      const { clock, random, report } = this.#parts;
-      if (error.isPermanent) report(error);
+      this.#lastRefusal = error;
+      const { clock, random } = this.#parts;
       const { isPermanent } = error;
       this.#happen({ is: 'failed', at: clock.now(), isPermanent, random: random() });
     });
@@ -137,10 +134,9 @@ export class LinkKeeper {
 
   #lost(link: Link, why: BrokerError): void {
     if (link !== this.#link) return;
-    const { report, lost } = this.#parts;
-    this.#lastRefusal = why.message;
-    if (why.isPermanent) report(why);
-    this.#happen({ is: 'lost' });
+    const { clock, lost } = this.#parts;
+    this.#lastRefusal = why;
     lost();
+    this.#happen({ is: 'lost', at: clock.now(), isPermanent: why.isPermanent });
   }
 }

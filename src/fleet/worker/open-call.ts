@@ -1,5 +1,6 @@
 // A request of a worker that waits for its answer, and how far it has gone.
 
+import type { BrokerError } from '../../broker/broker-error.ts';
 import type { Mail } from '../../broker/contract.ts';
 import type { Dispatched } from '../../kernel/fault.ts';
 import type { Download } from './download.ts';
@@ -16,7 +17,7 @@ export interface CallListener {
 
 export interface CallFailure {
   readonly reason: 'refused' | 'exhausted' | 'closed' | 'damaged' | 'not_taken';
-  readonly detail: string;
+  readonly cause: BrokerError;
   readonly dispatched: Dispatched;
 }
 

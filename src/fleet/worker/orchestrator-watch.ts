@@ -1,5 +1,6 @@
 // Whether the orchestrator is there, for calls that wait for it. It says so itself when it comes; when it has gone it
 // says nothing, so that the broker is asked as long as something waits. For so long, and no longer, it is waited for.
+// When nothing but listening waits, and it was away for as long, the worker has no orchestrator any more.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
@@ -16,6 +17,8 @@ export interface OrchestratorWatchParts {
   /** Which mailboxes have a link; undefined without a link of our own. Rejects if that ends. */
   readonly present: () => Promise<readonly string[]> | undefined;
   readonly giveUp: (call: OpenCall) => void;
+  /** It was away for so long, and nothing waits for it but what listens. */
+  readonly gaveUp: () => void;
   /** Called at each look; false: nothing waits any more. */
   readonly looks: () => boolean;
   readonly caught: Caught;
@@ -26,6 +29,8 @@ const lookEveryMs = 5_000;
 export class OrchestratorWatch implements Disposable {
   readonly #parts: OrchestratorWatchParts;
   #looking: Disposable | undefined;
+  /** When it was first seen to be away; undefined: it was there the last time. */
+  #awaySince: number | undefined;
 
   constructor(parts: OrchestratorWatchParts) {
     this.#parts = parts;
@@ -71,5 +76,16 @@ export class OrchestratorWatch implements Disposable {
       if (!isThere) this.isAway(call);
       else if (call.isSent) this.isThere(call);
     }
+    this.#note(isThere);
+  }
+
+  #note(isThere: boolean): void {
+    const { clock, patienceMs, calls, gaveUp } = this.#parts;
+    const now = clock.now();
+    this.#awaySince = isThere ? undefined : (this.#awaySince ?? now);
+    if (this.#awaySince === undefined || now - this.#awaySince < patienceMs) return;
+    for (const { isListening } of calls()) if (!isListening) return;
+    this.#awaySince = undefined;
+    gaveUp();
   }
 }

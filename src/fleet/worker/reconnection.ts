@@ -1,6 +1,7 @@
-// How a worker's link to the broker comes back. It is opened again when a call needs it, once for all calls that
-// wait, in a few tries with growing waits, all of it within one deadline; there is no wait after the last try. If
-// that fails, the calls that waited fail, and a later call may try again: nothing is given up for good. What cannot
+// How a worker's link to the broker comes back. It is opened when a call needs it and again as soon as it is lost,
+// once for all that wait, in tries with growing waits until one deadline is over: the deadline alone decides when it is
+// given up. The last wait is cut, so that the last try is made shortly before it, and there is no wait after that try.
+// If that fails, the calls that waited fail, and a later call may try again: nothing is given up for good. What cannot
 // get better by itself ends the waiting at once. A call that was on its way when the link ended is sent once more,
 // with the same call id, unless the broker had taken it. A pure machine; the shell around it opens links and waits.
 
@@ -8,17 +9,18 @@ import { backoffMs } from '../../kernel/backoff.ts';
 import type { Effect, Step } from '../machine.ts';
 
 export interface ReconnectionPolicy {
-  readonly tries: number;
   readonly firstWaitMs: number;
   readonly longestWaitMs: number;
+  /** What is left for the last try. */
+  readonly lastTryMs: number;
   /** For all tries together. */
   readonly totalMs: number;
 }
 
 export const usualReconnection: ReconnectionPolicy = {
-  tries: 5,
   firstWaitMs: 200,
   longestWaitMs: 2_000,
+  lastTryMs: 500,
   totalMs: 10_000,
 };
 
@@ -41,7 +43,7 @@ export type ReconnectionEvent =
     }
   | { readonly is: 'elapsed' }
   | { readonly is: 'deadline' }
-  | { readonly is: 'lost' }
+  | { readonly is: 'lost'; readonly at: number; readonly isPermanent: boolean }
   | { readonly is: 'close' };
 
 export type ReconnectionEffect =
@@ -68,7 +70,7 @@ export function stepReconnection(
     case 'close':
       return [{ is: 'closed' }, [{ do: 'abandon' }, { do: 'fail', why: 'closed' }]];
     case 'lost':
-      return state.is === 'connected' ? [{ is: 'broken' }, []] : [state, []];
+      return state.is === 'connected' ? lost(event, policy) : [state, []];
     case 'needed':
       return needed(state, event.at, policy);
     case 'opened':
@@ -82,10 +84,20 @@ export function stepReconnection(
   }
 }
 
-function needed(state: Reconnection, at: number, { totalMs }: ReconnectionPolicy): Result {
+function needed(state: Reconnection, at: number, policy: ReconnectionPolicy): Result {
   if (state.is === 'connected') return [state, [{ do: 'release' }]];
   // Those that wait share one opening.
-  if (state.is !== 'broken') return [state, []];
+  return state.is === 'broken' ? begin(at, policy) : [state, []];
+}
+
+function lost(
+  { at, isPermanent }: Extract<ReconnectionEvent, { readonly is: 'lost' }>,
+  policy: ReconnectionPolicy,
+): Result {
+  return isPermanent ? refused() : begin(at, policy);
+}
+
+function begin(at: number, { totalMs }: ReconnectionPolicy): Result {
   const opening = { is: 'opening', tried: 0, until: at + totalMs } as const;
   return [opening, [{ do: 'limit', ms: totalMs }, { do: 'open' }]];
 }
@@ -93,15 +105,19 @@ function needed(state: Reconnection, at: number, { totalMs }: ReconnectionPolicy
 function failed(
   { tried, until }: Extract<Reconnection, { readonly is: 'opening' }>,
   { at, isPermanent, random }: Extract<ReconnectionEvent, { readonly is: 'failed' }>,
-  { tries, firstWaitMs, longestWaitMs }: ReconnectionPolicy,
+  { firstWaitMs, longestWaitMs, lastTryMs }: ReconnectionPolicy,
 ): Result {
-  // The deadline of these tries must not end those of a later call.
-  if (isPermanent) return [{ is: 'broken' }, [{ do: 'abandon' }, { do: 'fail', why: 'refused' }]];
-  if (tried + 1 >= tries) return exhausted();
-  const ms = backoffMs({ firstMs: firstWaitMs, longestMs: longestWaitMs }, tried, random);
-  // A wait that would outlast the deadline is of no use.
-  if (at + ms >= until) return exhausted();
+  if (isPermanent) return refused();
+  const left = until - lastTryMs - at;
+  if (left <= 0) return exhausted();
+  const usual = backoffMs({ firstMs: firstWaitMs, longestMs: longestWaitMs }, tried, random);
+  const ms = Math.min(usual, left);
   return [{ is: 'waiting', tried: tried + 1, until }, [{ do: 'wait', ms }]];
+}
+
+/** The deadline of these tries must not end those of a later call. */
+function refused(): Result {
+  return [{ is: 'broken' }, [{ do: 'abandon' }, { do: 'fail', why: 'refused' }]];
 }
 
 function exhausted(): Result {

@@ -374,7 +374,10 @@ export class Attempts implements DeadlineListener {
     const { attempts, replays } = this.#call;
     const contract = this.#contract(offered);
     const isConnectionLost = connection.isLost;
-    const after = afterFault({ fault, isConnectionLost, contract, attempts, replays });
+    // One deadline holds for all tries: a request that was kept on its way was tried until then.
+    const isTriedOut = connection.keepsRequests === true;
+    const incident = { fault, isConnectionLost, isTriedOut, contract, attempts, replays };
+    const after = afterFault(incident);
     if (after === 'report') throw fault;
     if (after === 'outcome_unknown') {
       throw unknownOutcome(this.#server, this.#call, offered, fault.message, fault);

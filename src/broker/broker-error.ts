@@ -70,12 +70,15 @@ export class BrokerError extends Error {
   }
 }
 
-/** What may be wrong with a credential, and what to do. */
-export const credentialWords =
-  'it is wrong, revoked or expired; make another with holdfast token add';
+/** What to do for another credential, for who runs the broker. */
+const makingOf = {
+  embedded: 'holdfast token add',
+  nats: 'holdfast token add, then holdfast broker nats-config and a reload of the server',
+} as const;
 
-export function notAccepted(url: string): string {
-  return `${url} does not accept this credential: ${credentialWords}`;
+/** What may be wrong with a credential, and what to do. */
+export function credentialWords(broker: keyof typeof makingOf): string {
+  return `it is wrong, revoked or expired; who runs the broker can make another (${makingOf[broker]})`;
 }
 
 /** Whether it says why a link is there no longer, and nothing about the letter that waited. */

@@ -157,11 +157,15 @@ function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void 
   });
 }
 
-/** An empty list would say that there is nothing. Throws a Fault. */
+/**
+ * An empty list would say that there is nothing, and the last one of an orchestrator that was given up that it can be
+ * used. Throws a Fault.
+ */
 function assertGiven({ host, settings }: Gateway, incoming: Incoming, kind: ListKind): void {
   const server = settings.onlyServer === undefined ? undefined : host.get(settings.onlyServer);
   if (server === undefined || server.supervisor.connection !== undefined) return;
-  if (server.catalogueFor(incoming).definitions(kind) !== undefined) return;
+  const isKnown = server.catalogueFor(incoming).definitions(kind) !== undefined;
+  if (isKnown && !server.isCutOff) return;
   const { name, supervisor } = server;
   const late = new Fault('unavailable', `${name} has not answered yet; try again`, {
     server: name,

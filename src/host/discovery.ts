@@ -99,7 +99,7 @@ async function toolsOf(
   principal: Principal,
   deadlineMs?: number,
 ): Promise<readonly Tool[]> {
-  if (!server.catalogue.isFresh)
+  if (!server.catalogue.isFresh || server.isCutOff)
     await freshen(parts, server, 'tools', { deadlineMs, asksAgain: true });
   const offered = [...(server.catalogue.offered?.values() ?? [])];
   return offered

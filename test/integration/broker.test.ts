@@ -168,6 +168,8 @@ describe('a broker with TLS', () => {
     const error = await broker.link('ann').catch((why: unknown) => why);
     expect(error).toMatchObject({ reason: 'unsupported', isPermanent: true });
     const plain = { url: broker.url.replace('wss:', 'ws:') };
-    await expect(broker.linkBy(broker.secretOf('ann'), 'seat', plain)).rejects.toThrow();
+    await expect(broker.linkBy(broker.secretOf('ann'), 'seat', plain)).rejects.toThrow(
+      'begins with wss://',
+    );
   });
 });

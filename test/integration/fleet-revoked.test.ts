@@ -92,11 +92,25 @@ describe.each(['embedded', 'nats'] as const)('at the %s broker', (name) => {
     await until(async () => (await cancellations(bob)) === 2, 'both are cancelled');
     for (const call of running) {
       const answer = await call.catch((error: unknown) => String(error));
-      expect(JSON.stringify(answer)).toMatch(/auth_required.*credential.*"dispatched":"maybe"/);
+      expect(answer).toMatchObject({
+        _meta: {
+          'holdfast/fault': { code: 'auth_required', retryable: false, dispatched: 'maybe' },
+        },
+        content: [{ text: expect.stringMatching(/credential.*may have run: check its effect/) }],
+      });
     }
     expect(JSON.stringify(await bobs)).not.toContain('holdfast/fault');
+    const refused = { code: 'auth_required', retryable: false, dispatched: 'no' };
     await expect(ann.call('own__echo', { text: 'again' })).resolves.toMatchObject({
       isError: true,
+      _meta: { 'holdfast/fault': refused },
+    });
+    await expect(ann.client.listTools()).rejects.toMatchObject({ data: refused });
+    const later = await fleet.worker('ann');
+    await expect(later.client.listTools()).rejects.toMatchObject({ data: refused });
+    await expect(later.call('own__echo', { text: 'later' })).resolves.toMatchObject({
+      content: [{ text: expect.stringMatching(/who runs the broker can make another/) }],
+      _meta: { 'holdfast/fault': refused },
     });
     expect(readLedger(ledger).filter(({ nonce }) => nonce === 'bob')).toHaveLength(3);
   }, 60_000);

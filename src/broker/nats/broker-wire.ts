@@ -20,7 +20,7 @@ const reasons: Readonly<Record<NatsRefusal, BrokerRefusal>> = {
 };
 
 export function refuse(reason: NatsRefusal, detail: string): BrokerError {
-  const words = reason === 'unauthorized' ? `${detail}: ${credentialWords}` : detail;
+  const words = reason === 'unauthorized' ? `${detail}: ${credentialWords('nats')}` : detail;
   return new BrokerError(reasons[reason], words);
 }
 

@@ -167,7 +167,10 @@ class NatsLink implements Link {
       throw error;
     }
     const headers = headersOf(this.#wire.client, letter);
-    this.#told.tell(subjectOf('tell', letter, this.self), letter.body, headers, refused);
+    this.#told.tell(subjectOf('tell', letter, this.self), letter.body, headers, (why) =>
+      // The server speaks of a subject.
+      refused(why.reason === 'not_allowed' ? notAllowed(letter) : why),
+    );
   }
 
   async receive(kind: string, reader: MailReader, isOnlyTold = false): Promise<void> {
@@ -347,4 +350,8 @@ class NatsLink implements Link {
     });
     this.#closing.catch(this.#options.caught);
   }
+}
+
+function notAllowed({ to }: Letter): BrokerError {
+  return new BrokerError('not_allowed', `this credential may not write to ${to}`);
 }

@@ -2,6 +2,7 @@
 
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { manualClock } from '../../../test/support/manual-clock.ts';
@@ -17,12 +18,21 @@ async function listening(server: Server): Promise<{ url: string; close: () => Pr
   return { url: `ws://127.0.0.1:${port}/`, close };
 }
 
-async function refusal(url: string, clock = systemClock): Promise<[string, boolean]> {
+async function refusedBy(url: string, clock = systemClock) {
   const options = { url, secret: 'secret', seat: 'seat', clock };
-  const error = await openSocketLink(options, new AbortController().signal).catch(
+  return await openSocketLink(options, new AbortController().signal).catch(
     (why: unknown) => why as BrokerError,
   );
+}
+
+async function refusal(url: string, clock = systemClock): Promise<[string, boolean]> {
+  const error = await refusedBy(url, clock);
   return 'reason' in error ? [error.reason, error.isPermanent] : ['opened', false];
+}
+
+async function words(url: string): Promise<string> {
+  const error = await refusedBy(url);
+  return 'message' in error ? `${error.reason}: ${error.message}` : 'opened';
 }
 
 describe('an address that is no broker', () => {
@@ -53,6 +63,24 @@ describe('an address that is no broker', () => {
     const { url, close } = await listening(server);
     expect(await refusal(url)).toEqual(['not_a_broker', true]);
     sockets.close();
+    await close();
+  });
+});
+
+describe('an address with the scheme of the other kind of broker', () => {
+  it('names the other: wss:// where nobody speaks TLS #broker-identity', async () => {
+    const { url, close } = await listening(createHttpServer());
+    const secure = url.replace('ws:', 'wss:');
+    const told = `unsupported: ${secure} does not speak TLS; the address of a broker without a certificate begins with ws://`;
+    expect(await words(secure)).toBe(told);
+    await close();
+  });
+
+  it('names the other: ws:// where only TLS is spoken #broker-identity', async () => {
+    // What is no greeting of TLS ends the connection before a certificate is needed.
+    const { url, close } = await listening(createTlsServer());
+    const told = `lost: ${url} has ended the connection without an answer (ECONNRESET); the address of a broker with a certificate begins with wss://`;
+    expect(await words(url)).toBe(told);
     await close();
   });
 });

@@ -3,7 +3,8 @@
 // one that reported a changed list is read again, if it is connected. A server that cannot be read
 // in time continues in the background, and clients that were answered without it are notified when
 // it arrives. A server that was late is not waited for again, in this run or a later one, until it
-// has arrived; and lists do not try for ever to start one that fails.
+// has arrived; and lists do not try for ever to start one that fails. An orchestrator behind a broker is
+// asked like in any call, as often as somebody asks: its connection decides how long that is tried.
 
 import type { Caller } from '../../host/connections/caller.ts';
 import { classOf } from '../../host/connections/client-class.ts';
@@ -24,6 +25,8 @@ import { kindRequest } from '../../policy/access.ts';
 import { isMarkedBy, ListWaits, markOf } from './list-waits.ts';
 import { namedKinds } from './sight.ts';
 
+/** How long a list waits for an orchestrator: a little longer than its connection is tried. */
+const cutOffMs = 15_000;
 /** Lists that are remembered as unreadable. */
 const maxAttempts = 1_000;
 
@@ -135,6 +138,7 @@ export class KnownLists {
   ): Promise<void> {
     // One that its caller cannot use is not asked, and that it was not is no failure.
     const usable = servers.filter(({ slots }) => slots.refusalOf(caller) === undefined);
+    await Promise.all(usable.map((server) => this.#reach(server, kind, caller)));
     const old = usable.filter(
       (server) => !server.catalogueFor(caller).lists.isFresh(kind) || server.isBorrowedFor(caller),
     );
@@ -154,6 +158,11 @@ export class KnownLists {
       const isFresh = server.catalogueFor(caller).lists.isFresh(kind);
       if (!isFresh) this.#missed.add(markOf(server.name, kind));
     }
+  }
+
+  /** What an orchestrator has listed holds as long as there is a connection. */
+  async #reach(server: Server, kind: ListKind, caller: Caller | undefined): Promise<void> {
+    if (server.isCutOff) await within(this.#clock, cutOffMs, this.#read(server, kind, caller));
   }
 
   /** The list is said to have changed: it is read again if its server runs, and nobody waits for it. */
@@ -182,8 +191,8 @@ export class KnownLists {
       // What it has said of itself, in this run or an earlier one, decides without a start.
       if (!server.offerings.mayHave(kind)) return [];
       const shown = server.catalogueFor(caller);
-      // It is called by its name: it is started as for any call.
-      if (isCandidate(server)) {
+      // It is called by its name, which says nothing of an orchestrator: it is started as for any call.
+      if (isCandidate(server) || server.isElsewhere) {
         const isRead = shown.lists.isFresh(kind) && !server.isBorrowedFor(caller);
         return isRead ? [] : [this.#read(server, kind, caller)];
       }

@@ -180,7 +180,10 @@ export class NameTable {
     if (supervisor.isEjected) return supervisor.refusal('ejected');
     const cause = supervisor.lastFault ? ` (${supervisor.lastFault.fault.message})` : '';
     const retryable = supervisor.lastFault?.fault.record.retryable ?? true;
-    const next = `${retryable ? 'try again, or ' : ''}see: holdfast status ${name}`;
+    // What refuses an orchestrator's tools refuses the call.
+    if (server.isElsewhere && supervisor.lastFault) return supervisor.lastFault.fault;
+    const look = server.isElsewhere ? [] : [`see: holdfast status ${name}`];
+    const next = [...(retryable ? ['try again'] : []), ...look].join(', or ');
     const message = `${name} could not be asked for its ${lists[kind]}${cause}; ${next}`;
     return new Fault('unavailable', message, { server: name, retryable });
   }

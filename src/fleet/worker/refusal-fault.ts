@@ -19,6 +19,12 @@ const codes: Readonly<Record<BrokerRefusal, FaultCode>> = {
   closed: 'unavailable',
 };
 
+/** What the message of the broker does not say. */
+const nextSteps: Partial<Record<BrokerRefusal, string>> = {
+  not_allowed:
+    '; check the name: a credential is made for the orchestrators that it names (holdfast token add --to)',
+};
+
 /** `facts.dispatched`: whether the orchestrator may have the request. */
 export function refusalFault(
   { reason, isPermanent, message }: BrokerError,
@@ -29,6 +35,6 @@ export function refusalFault(
   // That an unavailable server may have run a call is said where it is decided what follows from it.
   const isSaid = dispatched === 'no' || code === 'unavailable';
   const outcome = isSaid ? '' : '; it may have run: check its effect before you send it again';
-  const detail = `${server} cannot be reached: ${message}${outcome}`;
+  const detail = `${server} cannot be reached: ${message}${nextSteps[reason] ?? ''}${outcome}`;
   return new Fault(code, detail, { ...facts, ...(isPermanent ? { retryable: false } : {}) });
 }

@@ -105,11 +105,8 @@ export function unknownTool(
       facts,
     );
   }
-  return new Fault(
-    'not_found',
-    `${detail}; ${hint || `run: holdfast tools ${server.name}`}`,
-    facts,
-  );
+  const next = server.isElsewhere ? 'list its tools again' : `run: holdfast tools ${server.name}`;
+  return new Fault('not_found', `${detail}; ${hint || next}`, facts);
 }
 
 /** Whether another class of clients was listed it. What single clients were listed is not disclosed. */
@@ -167,7 +164,7 @@ export function unknownOutcome(
   const tool = subjectOf(operation);
   const isReadOnly = offered?.tool.annotations.readOnlyHint === true;
   const hint =
-    isReadOnly && !server.config.trusted
+    isReadOnly && !server.config.trusted && !server.isElsewhere
       ? `; ${tool} has readOnlyHint: set "trusted": true for ${server.name} to have such calls repeated`
       : '; check its effect before you send it again';
   return new Fault(

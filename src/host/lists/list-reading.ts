@@ -155,9 +155,8 @@ function movedFault(): Fault {
 }
 
 function slowFault(server: Server, deadlineMs: number): Fault {
-  return new Fault(
-    'timeout',
-    `${server.name} did not list its tools within ${deadlineMs} ms; look at it with: holdfast status ${server.name}`,
-    { server: server.name },
-  );
+  const { name, isElsewhere } = server;
+  const next = isElsewhere ? 'try again' : `look at it with: holdfast status ${name}`;
+  const detail = `${name} did not list its tools within ${deadlineMs} ms; ${next}`;
+  return new Fault('timeout', detail, { server: name });
 }

@@ -35,6 +35,8 @@ interface Former {
 
 export class Server {
   readonly name: string;
+  /** It is an orchestrator behind a broker: no command and no setting on this machine is about it. */
+  readonly isElsewhere: boolean;
   readonly slots: ConnectionSlots;
   readonly admission: Admission;
   readonly questions: Questions;
@@ -57,6 +59,7 @@ export class Server {
 
   constructor(name: string, config: ServerConfig, parts: ServerParts) {
     this.name = name;
+    this.isElsewhere = parts.connectors?.has(name) === true;
     this.#config = config;
     this.#hasToolConfig = Object.keys(config.tools).length > 0;
     this.#parts = parts;
@@ -230,6 +233,11 @@ export class Server {
 
   learnSecrets(secrets: readonly Secret[]): void {
     if (this.#secrets.add(secrets)) this.#redactor = undefined;
+  }
+
+  /** It is elsewhere and was given up: what it has listed may not hold for us any more. */
+  get isCutOff(): boolean {
+    return this.isElsewhere && this.supervisor.connection === undefined;
   }
 
   /** Of the connection that was used last. */

@@ -51,6 +51,19 @@ describe('a request of a worker', () => {
     expect(asked.news).toEqual(['{"progress":1}', '{"progress":2}']);
   });
 
+  it('that only listens ends there with its worker; one that may have an effect goes on #fleet', async () => {
+    await using fleet = await startFleet();
+    fleet.gateway.answer = undefined;
+    const listening = fleet.ask(request('listen'), { isKept: false });
+    await until(() => fleet.gateway.runs.length === 1, 'it listens');
+    const call = fleet.ask(request('call'));
+    await until(() => fleet.gateway.runs.length === 2, 'it runs');
+    for (const { answer } of [listening, call]) answer.catch(() => {});
+    await fleet.channel.close();
+    await until(() => fleet.gateway.runs[0]?.cancelled === true, 'it has ended there');
+    expect(fleet.gateway.runs[1]?.cancelled).toBe(false);
+  });
+
   it('that is cancelled is cancelled there', async () => {
     await using fleet = await startFleet();
     fleet.gateway.answer = undefined;

@@ -99,7 +99,11 @@ export class Channel implements AsyncDisposable {
     this.#downloads.hold(isHeld);
   }
 
+  /** What listens at the orchestrator ends there, too: it need not find out that nobody is here. */
   async close(): Promise<void> {
+    for (const call of this.#calls.values()) {
+      if (!call.isKept && call.isSent) this.#tell(mailKinds.cancel, call, Buffer.alloc(0));
+    }
     this.#watch[Symbol.dispose]();
     await this.#keeper.close();
   }

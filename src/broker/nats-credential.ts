@@ -9,12 +9,15 @@ import type { Identity } from './identity.ts';
 export interface NatsCredential extends Pick<Identity, 'mailbox' | 'kind' | 'role' | 'to'> {
   /** The seed of an nkey, or a password. */
   readonly secret: string;
+  /** Of the credential that it was made for, in the broker's directory; absent: nobody knows. */
+  readonly id?: string | undefined;
 }
 
 const prefix = 'hfn_';
 
-export function natsCredentialText({ mailbox, kind, role, to, secret }: NatsCredential): string {
-  const text = JSON.stringify({ mailbox, kind, role, to, secret });
+export function natsCredentialText(credential: NatsCredential): string {
+  const { mailbox, kind, role, to, secret, id } = credential;
+  const text = JSON.stringify({ mailbox, kind, role, to, secret, id });
   return `${prefix}${Buffer.from(text).toString('base64url')}`;
 }
 
@@ -32,15 +35,16 @@ function credentialIn(text: string): NatsCredential | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (!isRecord(value)) return undefined;
-    const { mailbox, kind, role, to, secret } = value;
+    const { mailbox, kind, role, to, secret, id } = value;
     const isUsable =
       isMailboxText(mailbox) &&
       (kind === 'worker' || kind === 'orchestrator') &&
       (role === null || typeof role === 'string') &&
       Array.isArray(to) &&
       to.every(isMailboxText) &&
-      typeof secret === 'string';
-    return isUsable ? { mailbox, kind, role, to, secret } : undefined;
+      typeof secret === 'string' &&
+      (id === undefined || typeof id === 'string');
+    return isUsable ? { mailbox, kind, role, to, secret, id } : undefined;
   } catch {
     return undefined;
   }

@@ -40,7 +40,7 @@ export function linkOpener(options: LinkOptions): OpenLink {
       return await openSocketLink({ url, secret: credential, seat, clock, ca }, signal);
     };
   }
-  const { secret, ...identity } = readNatsCredential(credential);
+  const { secret, id: _, ...identity } = readNatsCredential(credential);
   return async (signal) => {
     const { openNatsLink } = await import('./nats/nats-link.ts');
     return await openNatsLink({ ...options, identity, secret }, signal);

@@ -1,47 +1,102 @@
 // The members of a fleet for a NATS server: those who have a credential of the broker's directory, each with an nkey
-// of its own, whose seed is in a credential file that only this user can read. A file that is there is used again, so
-// that the config can be printed after every new member.
+// of its own, whose seed is in a credential file that only this user can read. A key belongs to one credential, by
+// its id: the file is used again as long as that credential is there, so that the config can be printed after every
+// new member. After a revoke the same name gets another key, and the file of a revoked credential is removed.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Identity } from '../broker/identity.ts';
+import { BrokerError } from '../broker/broker-error.ts';
+import type { CredentialRecord } from '../broker/credentials/credential-record.ts';
 import type { NatsMember } from '../broker/nats/nats-config.ts';
-import { natsCredentialText, readNatsCredential } from '../broker/nats-credential.ts';
+import {
+  type NatsCredential,
+  natsCredentialText,
+  readNatsCredential,
+} from '../broker/nats-credential.ts';
 import { errnoOf } from '../kernel/errno.ts';
+import { Fault } from '../kernel/fault.ts';
+import { fileFlaw, othersMay } from '../kernel/own-file.ts';
 import { loadNatsClient, type NatsClient } from '../nats/nats-client.ts';
+
+export interface NatsFleet {
+  readonly members: readonly NatsMember[];
+  /** Files that were not there before. */
+  readonly added: readonly string[];
+  /** Files that were of another credential of the same mailbox, and have another key now. */
+  readonly replaced: readonly string[];
+}
+
+const ending = '.credential';
 
 /** The file of a member's credential. */
 export function credentialFile(folder: string, mailbox: string): string {
-  return join(folder, `${mailbox}.credential`);
+  return join(folder, `${mailbox}${ending}`);
 }
 
-/** Throws an error with an errno, or a BrokerError for a file that holds something else. */
-export async function natsMembers(
-  identities: readonly Identity[],
+/** Throws an error with an errno, a BrokerError for a file that holds something else, or a Fault for one of others. */
+export async function natsFleet(
+  records: readonly CredentialRecord[],
   folder: string,
-): Promise<readonly NatsMember[]> {
+): Promise<NatsFleet> {
   const client = await loadNatsClient();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return identities.map((identity) => {
-    const file = credentialFile(folder, identity.mailbox);
-    const seed = seedIn(file) ?? newSeed(client, identity, file);
+  const added: string[] = [];
+  const replaced: string[] = [];
+  const members = records.map((record): NatsMember => {
+    const file = credentialFile(folder, record.mailbox);
+    const found = credentialIn(file);
+    const isItsOwn = found?.id === record.id;
+    if (!isItsOwn) (found === undefined ? added : replaced).push(file);
+    const seed = found !== undefined && isItsOwn ? found.secret : newSeed(client, record, file);
     const pair = client.nkeys.fromSeed(new TextEncoder().encode(seed));
-    return { identity, credential: { nkey: pair.getPublicKey() } };
+    return { identity: record, credential: { nkey: pair.getPublicKey() } };
   });
+  return { members, added, replaced };
 }
 
-function seedIn(file: string): string | undefined {
+/** The files of mailboxes that have no credential any more; says which. Throws an error with an errno. */
+export function removeStrays(
+  records: readonly CredentialRecord[],
+  folder: string,
+): readonly string[] {
+  const present = new Set(records.map(({ mailbox }) => credentialFile(folder, mailbox)));
+  const strays = readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((file) => file.endsWith(ending) && !present.has(file) && isOurs(folder, file));
+  for (const file of strays) rmSync(file);
+  return strays;
+}
+
+/** What only looks like one of ours stays. */
+function isOurs(folder: string, file: string): boolean {
   try {
-    return readNatsCredential(readFileSync(file, 'utf8').trim()).secret;
+    const found = credentialIn(file);
+    return found !== undefined && credentialFile(folder, found.mailbox) === file;
+  } catch (error) {
+    if (error instanceof BrokerError || error instanceof Fault) return false;
+    throw error;
+  }
+}
+
+/** Undefined if there is no such file. A seed that others could have put there, or read, is not used. */
+function credentialIn(file: string): NatsCredential | undefined {
+  try {
+    const flaw = fileFlaw(lstatSync(file), othersMay.readOrChange);
+    if (flaw === undefined) return readNatsCredential(readFileSync(file, 'utf8').trim());
+    throw new Fault(
+      'invalid_request',
+      `the credential file ${file} ${flaw}: remove it, and a new key is made by the next holdfast broker nats-config`,
+    );
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-function newSeed({ nkeys }: NatsClient, identity: Identity, file: string): string {
+function newSeed({ nkeys }: NatsClient, record: CredentialRecord, file: string): string {
   const secret = new TextDecoder().decode(nkeys.createUser().getSeed());
-  writeFileSync(file, `${natsCredentialText({ ...identity, secret })}\n`, {
+  rmSync(file, { force: true });
+  writeFileSync(file, `${natsCredentialText({ ...record, secret })}\n`, {
     mode: 0o600,
     flag: 'wx',
   });

@@ -36,6 +36,8 @@ export function natsConfig(members: readonly NatsMember[], options: NatsConfigOp
   const accounts = members.map((member) => account(member, identities));
   return [
     '# A NATS server as a Holdfast broker: one account for each mailbox. It needs nats-server 2.9 or newer.',
+    '# A server that runs has to be reloaded twice after a change (nats-server --signal reload=PID), a second apart:',
+    '# nats-server connects the accounts that are new to it only with the reload after that.',
     `listen: ${text(listen)}`,
     `max_payload: ${maxPayload}`,
     ...(tls === undefined

@@ -33,7 +33,7 @@ export function kindOfBroker(url: string): 'embedded' | 'nats' {
   }
   if (kind !== undefined && isBare) return kind;
   throw notUsable(
-    `the address of a broker is ws://HOST:PORT, wss://HOST:PORT or nats://HOST:PORT, not ${JSON.stringify(url.slice(0, 200))}`,
+    `the address of a broker is ws://HOST:PORT, wss://HOST:PORT, nats://HOST:PORT or tls://HOST:PORT, not ${JSON.stringify(url.slice(0, 200))}`,
   );
 }
 

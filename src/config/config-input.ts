@@ -364,7 +364,7 @@ export interface CacheInput {
 
 /** The keys of `broker`. */
 export interface BrokerInput {
-  /** ws://, wss:// or nats://HOST:PORT. */
+  /** ws://, wss://, nats:// or tls://HOST:PORT; the last two are a NATS server. */
   readonly url: string;
   /** The mailbox of this gateway there; the credential is for this one. */
   readonly as: string;

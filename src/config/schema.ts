@@ -124,7 +124,7 @@ export const configSchema = z
         url: z
           .string()
           .regex(/^(wss?|nats|tls):\/\//)
-          .describe('ws://, wss:// or nats://HOST:PORT.'),
+          .describe('ws://, wss://, nats:// or tls://HOST:PORT; the last two are a NATS server.'),
         as: z
           .string()
           .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/)

@@ -95,5 +95,5 @@ function authentication(
 function urlIn<E extends Refused>(url: string, refuse: Refuse<E>): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol === 'nats:' || parsed?.protocol === 'tls:') return parsed;
-  throw refuse('not_nats', 'the address of a NATS server is nats://HOST:PORT');
+  throw refuse('not_nats', 'the address of a NATS server is nats://HOST:PORT or tls://HOST:PORT');
 }

@@ -64,6 +64,18 @@ export class NatsServer implements AsyncDisposable {
     this.#child?.kill('SIGHUP');
   }
 
+  /** The same, and resolves when the server has done it. */
+  async reloaded(fleet: readonly NatsMember[]): Promise<void> {
+    const before = this.#reloads();
+    this.reload(fleet);
+    await until(() => this.#reloads() > before, 'nats-server has reloaded its config');
+  }
+
+  #reloads(): number {
+    const log = readFileSync(join(this.folder, 'log'), 'utf8');
+    return log.split('Reloaded server configuration').length;
+  }
+
   /** As by kill -9; it can be started again. */
   async kill(): Promise<void> {
     await this.#kill();

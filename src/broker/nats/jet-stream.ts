@@ -45,7 +45,7 @@ export class JetStream {
       found['discard'] === discard &&
       JSON.stringify(found['subjects']) === JSON.stringify(subjects);
     if (isOurs) return;
-    const words = `the stream ${name} at ${this.#url} is none of ours, or the server is too old`;
+    const words = `the stream ${name} at ${this.#url} is none of ours, or the server is too old: use nats-server 2.9 or newer, with the config that holdfast broker nats-config prints`;
     throw new BrokerError('unsupported', words);
   }
 

@@ -128,7 +128,8 @@ class NatsLink implements Link {
     });
     this.#told = new ToldLetters(wire, clock);
     this.#presence = new Presence(wire, this.#told, this.self, identity);
-    this.#mailboxes = new Mailboxes(wire, this.self);
+    const { api } = this.#jetStream;
+    this.#mailboxes = new Mailboxes({ wire, api, self: this.self, url, clock });
     this.ended = wire.ended;
     wire.ended.then((why) => this.#finish(why)).catch(caught);
   }
@@ -136,6 +137,7 @@ class NatsLink implements Link {
   /** Rejects with a BrokerError. */
   async open(): Promise<void> {
     const { identity, kinds, replicas = 1 } = this.#options;
+    this.#assertKnown();
     await this.#jetStream.api.assertEnabled();
     for (const kind of kinds) {
       await this.#jetStream.ensureStream(mailConfig(identity, kind, replicas));
@@ -147,8 +149,11 @@ class NatsLink implements Link {
     await this.#takeSeat();
     this.#presence.open();
     const refused = this.#refusedIdentity();
-    await this.#presence.present();
+    const present = await this.#presence.present();
     if (refused.why !== undefined) throw refused.why;
+    // An account is connected to all others or to none.
+    const [one] = identity.kind === 'worker' ? identity.to : present;
+    if (one !== undefined) await this.#mailboxes.assertConnected(one);
   }
 
   async deliver(letter: Letter): Promise<void> {
@@ -238,12 +243,19 @@ class NatsLink implements Link {
     await this.#wire.flush();
   }
 
+  /** A server that asks nobody who he is has one account for all. */
+  #assertKnown(): void {
+    if (this.#wire.info?.auth_required === true) return;
+    const words = `${this.#options.url} lets in everybody and keeps no mailboxes apart: start it with the config that holdfast broker nats-config prints`;
+    throw new BrokerError('unsupported', words);
+  }
+
   /** Our own words are refused if the server knows this credential as another. */
   #refusedIdentity(): { readonly why: BrokerError | undefined } {
     const found: { why: BrokerError | undefined } = { why: undefined };
     const { mailbox, role } = this.self;
     this.#wire.onViolation(() => {
-      const words = `${this.#options.url} knows this credential, but not as ${mailbox} with the role ${role}`;
+      const words = `${this.#options.url} knows this credential, but not as ${mailbox} with the role ${role}: use the file that the last holdfast broker nats-config has written, and reload the server with the config that it has printed`;
       found.why ??= new BrokerError('unauthorized', words);
     });
     return found;

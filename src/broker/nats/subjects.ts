@@ -3,6 +3,7 @@
 // the config (`nats-config.ts`) lets an account send only with its own name in these parts. So a reader takes the
 // sender from the subject, never from a header, a body or a reply address.
 
+import { BrokerError } from '../broker-error.ts';
 import type { Letter, Sender } from '../contract.ts';
 
 /** Kept letters, or told ones. */
@@ -45,6 +46,15 @@ export function senderIn(subject: string): Sender | undefined {
     seat,
     role: role === noRole ? null : role.replaceAll('~', '.'),
   };
+}
+
+/** For whom a letter with this subject is. */
+export function recipientIn(subject: string): string {
+  return (subject.split('.')[2] ?? subject).replaceAll('~', '.');
+}
+
+export function mayNotWrite(to: string): BrokerError {
+  return new BrokerError('not_allowed', `this credential may not write to ${to}`);
 }
 
 /** What comes to a mailbox: of one kind for one place, from anybody. */

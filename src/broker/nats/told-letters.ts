@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { BrokerWire } from './broker-wire.ts';
+import { mayNotWrite, recipientIn } from './subjects.ts';
 
 interface Told {
   readonly subject: string;
@@ -83,14 +84,14 @@ export class ToldLetters {
     const number = Number(subject.slice(this.#inbox.length + 1));
     const told = this.#told.get(number);
     this.#told.delete(number);
-    told?.refused(new BrokerError('absent', `nobody listens at ${told.subject} now`));
+    told?.refused(new BrokerError('absent', `${recipientIn(told.subject)} does not listen now`));
   }
 
   #violated(subject: string): void {
     for (const [number, told] of this.#told) {
       if (told.subject !== subject) continue;
       this.#told.delete(number);
-      return told.refused(new BrokerError('not_allowed', `this credential may not use ${subject}`));
+      return told.refused(mayNotWrite(recipientIn(subject)));
     }
   }
 }

@@ -34,7 +34,7 @@ export function addProxy(program: Command, perform: Perform): void {
     .command('proxy')
     .summary("serve an orchestrator's tools to a worker, through a broker")
     .description("An MCP server on standard input and output with an orchestrator's tools.")
-    .requiredOption('--broker <URL>', 'the broker: ws://, wss:// or nats://HOST:PORT')
+    .requiredOption('--broker <URL>', 'the broker: ws://, wss://, nats:// or tls://HOST:PORT')
     .requiredOption('--to <NAME>', 'the orchestrator (serve --as NAME)')
     .option('--tls-ca <FILE>', 'a certificate to trust besides those of the system')
     .addHelpText('after', help)

@@ -46,7 +46,10 @@ export function addServe(program: Command, perform: Perform): void {
     .description('Run the gateway: one MCP endpoint in front of every configured server.')
     .option('--listen <HOST:PORT>', 'where to listen, instead of http.listen of the config')
     .option('--stdio', 'serve one client with MCP on standard input and output instead')
-    .option('--broker <URL>', 'also serve workers through this broker: ws://, wss:// or nats://')
+    .option(
+      '--broker <URL>',
+      'also serve workers through this broker: ws://, wss://, nats:// or tls://',
+    )
     .option('--as <NAME>', 'the name of this gateway at the broker (token add --orchestrator NAME)')
     .option('--tls-ca <FILE>', "a certificate of the broker to trust besides the system's")
     .addOption(new Option('--for-connect <MS>').hideHelp())

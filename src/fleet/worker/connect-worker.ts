@@ -8,7 +8,7 @@ import { workerHost } from './worker-host.ts';
 
 /** What `connectWorker` takes. */
 export interface ConnectWorkerOptions {
-  /** The address of the broker: `ws://`, `wss://` or `nats://HOST:PORT`. */
+  /** The address of the broker: `ws://`, `wss://`, `nats://` or `tls://HOST:PORT`. */
   readonly broker: string;
   /** The name of the orchestrator (`holdfast serve --as NAME`). */
   readonly to: string;

@@ -9,13 +9,10 @@ import {
   storedCredentials,
 } from '../broker/credentials/credential-record.ts';
 import { type NatsConfigOptions, natsConfig } from '../broker/nats/nats-config.ts';
-import {
-  addressText,
-  isLoopback,
-  listenAddress,
-} from '../downstream/http/access/listen-address.ts';
+import { addressText, listenAddress } from '../downstream/http/access/listen-address.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault } from '../kernel/fault.ts';
+import { isLoopback } from '../kernel/loopback.ts';
 import { brokerPlace, withCredentials } from './broker-place.ts';
 import { type TlsOptions, tlsFiles } from './broker-tls.ts';
 import { exitCodes } from './exit-codes.ts';

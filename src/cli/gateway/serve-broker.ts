@@ -52,6 +52,7 @@ export async function serveBroker(
       address: { url, as },
       openLink: async (signal) => assertMailbox(await openLink(signal), as),
       ...{ front, clock, random: Math.random, report, caught },
+      isEnding: () => !gateway.isAccepting,
     });
   } catch (error) {
     throw brokerFault(error);

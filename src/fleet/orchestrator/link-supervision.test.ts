@@ -94,6 +94,7 @@ async function lived(seed: number): Promise<readonly string[]> {
     clock,
     random: () => dice.throw(),
     report: () => {},
+    isEnding: () => false,
     caught: (error) => void broken.push(String(error)),
   });
   for (let step = 0; step < 30; step += 1) await clock.advanceAsync(dice.between(1, 20_000));

@@ -26,6 +26,8 @@ export interface OrchestratorParts {
   readonly random: Random;
   /** For people, one line. */
   readonly report: (text: string) => void;
+  /** The gateway takes no new work: that its broker ends with it is no news. */
+  readonly isEnding: () => boolean;
   readonly caught: Caught;
   readonly policy?: SupervisionPolicy;
 }
@@ -140,10 +142,10 @@ export class Orchestrator implements AsyncDisposable {
     const wasConnected = this.#link !== undefined;
     this.#link = undefined;
     if (this.#ending.signal.aborted) return;
-    const { clock, random, report } = this.#parts;
+    const { clock, random, report, isEnding } = this.#parts;
     const { isPermanent } = why;
     const isTold = this.#why !== undefined && this.#why.reason === why.reason && !wasConnected;
-    if (!isTold) report(lossText(why));
+    if (!isTold && !isEnding()) report(lossText(why));
     this.#why = why;
     this.#lastError = { text: why.message, at: clock.wallNow() };
     this.#become(isPermanent ? 'refused' : 'lost');

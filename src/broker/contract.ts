@@ -64,6 +64,8 @@ export interface Link extends AsyncDisposable {
   readonly self: Sender;
   /** The longest body of a letter. */
   readonly maxBodyBytes: number;
+  /** Bytes of what was sent or told and has not left this process, as far as that is known. */
+  readonly backlogBytes: number;
   /** Resolves when it is kept. Rejects with a BrokerError. */
   deliver(letter: Letter): Promise<void>;
   /**

@@ -156,6 +156,10 @@ class NatsLink implements Link {
     if (one !== undefined) await this.#mailboxes.assertConnected(one);
   }
 
+  get backlogBytes(): number {
+    return this.#told.bytes;
+  }
+
   async deliver(letter: Letter): Promise<void> {
     this.#assertUsable(letter);
     const { id, to, kind } = letter;

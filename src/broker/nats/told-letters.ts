@@ -11,6 +11,7 @@ import { mayNotWrite, recipientIn } from './subjects.ts';
 
 interface Told {
   readonly subject: string;
+  readonly bytes: number;
   readonly refused: (why: BrokerError) => void;
 }
 
@@ -26,6 +27,7 @@ export class ToldLetters {
   /** By number, until the server has answered a later ping; at most `maxTold`. */
   readonly #told = new Map<number, Told>();
   #next = 1;
+  #bytes = 0;
   readonly #clock: Clock;
   /** There is one while anything is remembered. */
   #confirming: Disposable | undefined;
@@ -41,11 +43,17 @@ export class ToldLetters {
   tell(subject: string, body: Uint8Array, headers: MsgHdrs | undefined, refused: Told['refused']) {
     const number = this.#next;
     this.#next += 1;
-    this.#told.set(number, { subject, refused });
-    this.#told.delete(number - maxTold);
+    this.#told.set(number, { subject, bytes: body.length, refused });
+    this.#bytes += body.length;
+    this.#take(number - maxTold);
     const reply = `${this.#inbox}.${number}`;
     this.#wire.publish(subject, body, headers === undefined ? { reply } : { reply, headers });
     this.#confirming ??= this.#confirmLater();
+  }
+
+  /** Of those that are remembered: what the server may not have yet. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** When the server has said what it has to say about everything told so far. Rejects with a BrokerError. */
@@ -60,7 +68,16 @@ export class ToldLetters {
     this.#confirming?.[Symbol.dispose]();
     const rest = [...this.#told.values()];
     this.#told.clear();
+    this.#bytes = 0;
     for (const { refused } of rest) refused(why);
+  }
+
+  /** It is remembered no longer. */
+  #take(number: number): Told | undefined {
+    const told = this.#told.get(number);
+    this.#told.delete(number);
+    this.#bytes -= told?.bytes ?? 0;
+    return told;
   }
 
   #confirmLater(): Disposable {
@@ -73,7 +90,7 @@ export class ToldLetters {
     await this.settled();
     for (const number of this.#told.keys()) {
       if (number >= before) break;
-      this.#told.delete(number);
+      this.#take(number);
     }
     this.#confirming = this.#told.size > 0 ? this.#confirmLater() : undefined;
   }
@@ -82,15 +99,14 @@ export class ToldLetters {
   #answered({ subject, headers, data }: Msg): void {
     if (headers?.code !== noResponders || data.length > 0) return;
     const number = Number(subject.slice(this.#inbox.length + 1));
-    const told = this.#told.get(number);
-    this.#told.delete(number);
+    const told = this.#take(number);
     told?.refused(new BrokerError('absent', `${recipientIn(told.subject)} does not listen now`));
   }
 
   #violated(subject: string): void {
     for (const [number, told] of this.#told) {
       if (told.subject !== subject) continue;
-      this.#told.delete(number);
+      this.#take(number);
       return told.refused(mayNotWrite(recipientIn(subject)));
     }
   }

@@ -170,6 +170,10 @@ class SocketLink implements Link {
     });
   }
 
+  get backlogBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
   async deliver({ id, to, seat, kind, about, ttlMs, body }: Letter): Promise<void> {
     await this.#ask({ is: 'deliver', id, to, seat, kind, about, ttl: ttlMs }, body);
   }

@@ -17,6 +17,7 @@ import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, partBody, pulledOffset } from '../parcel.ts';
 import { BrokeredCall } from './brokered-call.ts';
 import { CallBook, usualCallBookLimits } from './call-book.ts';
+import { PulledParts } from './pulled-parts.ts';
 import { WorkerWatch } from './worker-watch.ts';
 
 export interface BrokerFrontParts {
@@ -32,12 +33,14 @@ export class BrokerFront {
   readonly #parts: BrokerFrontParts;
   readonly #calls: CallBook;
   readonly #watch: WorkerWatch;
+  readonly #pulls: PulledParts;
   #links = 0;
 
   constructor(parts: BrokerFrontParts) {
     this.#parts = parts;
     const caught = (error: unknown) => parts.gateway.caught(error);
     this.#calls = new CallBook(parts.clock, caught);
+    this.#pulls = new PulledParts(parts.clock);
     this.#watch = new WorkerWatch({
       clock: parts.clock,
       running: () => this.#calls.running,
@@ -139,12 +142,21 @@ export class BrokerFront {
     call.taken(this.#parts.gateway.request(message, from, call));
   }
 
-  #pulled(link: Link, { from, about, body, id }: Mail): void {
-    const response = this.#calls.get(keyOf(from, about ?? ''))?.response;
-    const offset = response && pulledOffset(body, response.length);
-    const part = response && offset !== undefined ? partBody(response, offset) : gonePart();
+  #pulled(link: Link, mail: Mail): void {
+    const part = this.#partFor(link, mail);
+    if (part === undefined) return;
+    const { from, about, id } = mail;
     const { mailbox, seat } = from;
     link.tell({ id, to: mailbox, seat, kind: mailKinds.chunk, about, body: part });
+  }
+
+  /** Undefined: nothing is sent now. */
+  #partFor(link: Link, { from, about, body }: Mail): Buffer | undefined {
+    const call = this.#calls.get(keyOf(from, about ?? ''));
+    const answer = call?.response;
+    const offset = answer && pulledOffset(body, answer.length);
+    if (call === undefined || answer === undefined || offset === undefined) return gonePart();
+    return this.#pulls.take(link, call, answer, offset) ? partBody(answer, offset) : undefined;
   }
 }
 

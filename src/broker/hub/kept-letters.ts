@@ -127,13 +127,13 @@ export class KeptLetters {
 
   #assertRoom({ identity }: Member, letter: Letter, shelf: Shelf): void {
     const weight = weightOf(letter);
-    const { maxTotalBytes } = this.#limits;
+    const { maxTotalBytes, maxWorkerLetters: letters, maxWorkerBytes: bytes } = this.#limits;
     if (!shelf.hasRoomFor(weight) || this.#bytes + weight > maxTotalBytes) {
       throw new BrokerError('full', `the mailbox ${letter.to} is full`);
     }
     if (
       identity.kind === 'worker' &&
-      !this.#shares.hasRoom(identity.mailbox, weight, this.#limits)
+      !this.#shares.hasRoom(identity.mailbox, weight, { letters, bytes })
     ) {
       throw new BrokerError('full', `too many letters of ${identity.mailbox} are not read yet`);
     }

@@ -13,6 +13,9 @@ export interface HubLimits {
   /** Handed to one reader and not acknowledged yet. */
   readonly windowLetters: number;
   readonly windowBytes: number;
+  /** Of the same, those of one sender; the bytes are fewer than `maxBacklogBytes`. */
+  readonly senderLetters: number;
+  readonly senderBytes: number;
   /** Waiting to be sent on one link, before letters that are told are refused. */
   readonly maxBacklogBytes: number;
   /** Kinds of mail that one mailbox has at once: those that it reads, and as many others. */
@@ -37,8 +40,10 @@ export const usualHubLimits: HubLimits = {
   maxWorkerLetters: 5_000,
   maxWorkerBytes: 16 * mebibyte,
   maxTotalBytes: 512 * mebibyte,
-  windowLetters: 256,
-  windowBytes: 4 * mebibyte,
+  windowLetters: 4_096,
+  windowBytes: 64 * mebibyte,
+  senderLetters: 1_024,
+  senderBytes: 4 * mebibyte,
   maxBacklogBytes: 8 * mebibyte,
   maxKinds: 16,
   maxSeats: 1_024,

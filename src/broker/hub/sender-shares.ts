@@ -1,6 +1,5 @@
-// How much of what a broker keeps was sent by whom, so that one sender cannot take the room of all others.
-
-import type { HubLimits } from './limits.ts';
+// How much of what a broker keeps, or a reader holds, was sent by whom, so that one sender cannot take the room of all
+// others.
 
 interface Share {
   letters: number;
@@ -11,13 +10,9 @@ export class SenderShares {
   /** By mailbox; one for each that has letters here, gone with its last one. */
   readonly #shares = new Map<string, Share>();
 
-  hasRoom(
-    mailbox: string,
-    weight: number,
-    { maxWorkerLetters, maxWorkerBytes }: HubLimits,
-  ): boolean {
+  hasRoom(mailbox: string, weight: number, most: Readonly<Share>): boolean {
     const { letters = 0, bytes = 0 } = this.#shares.get(mailbox) ?? {};
-    return letters < maxWorkerLetters && bytes + weight <= maxWorkerBytes;
+    return letters < most.letters && bytes + weight <= most.bytes;
   }
 
   add(mailbox: string, weight: number): void {

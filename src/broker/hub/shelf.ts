@@ -1,13 +1,14 @@
 // The mail of one kind in one mailbox: letters that wait, in the order in which they came, and the readers that
 // they are handed to. A letter for one seat waits for that seat and holds up no other. A reader gets a limited
-// number of letters that it has not acknowledged; of several readers each gets one in turn. Letters of a reader
-// that has left wait again, before newer ones. A pure data structure: it decides which letter goes to whom, and
+// number of letters that it has not acknowledged, and a smaller one of each sender; of several readers each gets one in
+// turn. Letters of a reader that has left wait again, before newer ones. A pure data structure: it decides which letter goes to whom, and
 // its caller sends it.
 
 import { RingMap } from '../../kernel/ring-map.ts';
 import type { Held } from './held.ts';
-import { LetterQueue } from './letter-queue.ts';
 import { type HubLimits, weightOf } from './limits.ts';
+import { SenderShares } from './sender-shares.ts';
+import { type Handing, WaitingLetters } from './waiting-letters.ts';
 
 /** So many letters are here at once, as a rule. */
 const usualLetters = 256;
@@ -22,6 +23,8 @@ interface Reading {
   readonly reader: Reader;
   /** By number; at most `windowLetters`. */
   readonly unacknowledged: RingMap<number, Held>;
+  /** Of the same letters. */
+  readonly shares: SenderShares;
   bytes: number;
 }
 
@@ -38,7 +41,7 @@ export class Shelf {
   readonly #now: () => number;
   readonly #expired: (held: Held) => void;
   /** Waiting letters for each seat, '' for any; at most the letters of this shelf. */
-  readonly #waiting = new Map<string, LetterQueue>();
+  readonly #waiting = new Map<string, WaitingLetters>();
   /** By seat; at most one for each link of this mailbox. */
   readonly #readings = new Map<string, Reading>();
   /** All that are here, handed out or not, by number; at most `maxLetters`. */
@@ -89,6 +92,7 @@ export class Shelf {
     this.#readings.set(reader.seat, {
       reader,
       unacknowledged: new RingMap(usualLetters),
+      shares: new SenderShares(),
       bytes: 0,
     });
     this.#handOut(reader.seat);
@@ -129,6 +133,7 @@ export class Shelf {
     if (reading === undefined || held === undefined) return undefined;
     reading.unacknowledged.delete(number);
     reading.bytes -= held.body.length;
+    reading.shares.remove(held.from.mailbox, weightOf(held));
     this.#forget(held);
     this.#handOut(seat);
     this.#handOut('');
@@ -140,7 +145,7 @@ export class Shelf {
     const held = this.#letters.get(number);
     const queue = this.#waiting.get(held?.seat ?? '');
     if (held === undefined || queue?.remove(held) !== true) return false;
-    if (queue.size === 0) this.#waiting.delete(held.seat ?? '');
+    if (queue.isEmpty) this.#waiting.delete(held.seat ?? '');
     this.#forget(held);
     return true;
   }
@@ -150,7 +155,7 @@ export class Shelf {
     const now = this.#now();
     for (const [place, queue] of this.#waiting) {
       const over = queue.takeOut((held) => isOver(held, now));
-      if (queue.size === 0) this.#waiting.delete(place);
+      if (queue.isEmpty) this.#waiting.delete(place);
       for (const held of over) this.#expire(held);
     }
   }
@@ -165,10 +170,10 @@ export class Shelf {
     return number === undefined ? undefined : this.#letters.get(number);
   }
 
-  #queueOf(place: string): LetterQueue {
+  #queueOf(place: string): WaitingLetters {
     const known = this.#waiting.get(place);
     if (known !== undefined) return known;
-    const queue = new LetterQueue();
+    const queue = new WaitingLetters();
     this.#waiting.set(place, queue);
     return queue;
   }
@@ -188,38 +193,43 @@ export class Shelf {
     const queue = this.#waiting.get(place);
     if (queue === undefined) return;
     const now = this.#now();
-    for (let held = queue.first; held !== undefined; held = queue.first) {
-      const isLate = isOver(held, now);
-      if (!isLate && !this.#hand(held)) break;
-      queue.dropFirst();
-      if (isLate) this.#expire(held);
-    }
-    if (queue.size === 0) this.#waiting.delete(place);
+    queue.handOut((held) => {
+      if (!isOver(held, now)) return this.#hand(held);
+      this.#expire(held);
+      return 'gone';
+    });
+    if (queue.isEmpty) this.#waiting.delete(place);
   }
 
-  /** False: nobody can take it now. */
-  #hand(held: Held): boolean {
+  #hand(held: Held): Handing {
     const reading = this.#freeReading(held);
-    if (reading === undefined) return false;
+    if (typeof reading === 'string') return reading;
     reading.unacknowledged.set(held.number, held);
     reading.bytes += held.body.length;
+    reading.shares.add(held.from.mailbox, weightOf(held));
     reading.reader.hand(held);
-    return true;
+    return 'gone';
   }
 
-  /** Of the one seat, or the next one in turn that has room. */
-  #freeReading({ seat, body }: Held): Reading | undefined {
-    if (seat !== undefined) {
-      const reading = this.#readings.get(seat);
-      return reading && this.#hasWindow(reading, body.length) ? reading : undefined;
-    }
-    const readings = [...this.#readings.values()];
+  /** Of the one seat, or the next one in turn that has room; or why there is none. */
+  #freeReading(held: Held): Reading | 'share' | 'full' {
+    const { seat } = held;
+    const one = seat === undefined ? undefined : this.#readings.get(seat);
+    const readings = seat === undefined ? [...this.#readings.values()] : one ? [one] : [];
+    let why: 'share' | 'full' = 'full';
     for (let tried = 0; tried < readings.length; tried += 1) {
       this.#turn += 1;
       const reading = readings[this.#turn % readings.length];
-      if (reading && this.#hasWindow(reading, body.length)) return reading;
+      if (reading === undefined || !this.#hasWindow(reading, held.body.length)) continue;
+      if (this.#hasShare(reading, held)) return reading;
+      why = 'share';
     }
-    return undefined;
+    return why;
+  }
+
+  #hasShare({ shares }: Reading, held: Held): boolean {
+    const { senderLetters: letters, senderBytes: bytes } = this.#limits;
+    return shares.hasRoom(held.from.mailbox, weightOf(held), { letters, bytes });
   }
 
   /** One letter is always possible, however large. */

@@ -11,7 +11,7 @@ import type { Caught } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { BrokerWire } from './broker-wire.ts';
 import type { JetStream } from './jet-stream.ts';
-import { windowBytes, windowLetters } from './limits.ts';
+import { requestBytes, requestLetters, windowBytes, windowLetters } from './limits.ts';
 import { anySeat, incoming, mailStream } from './subjects.ts';
 
 export interface KeptQueueParts {
@@ -158,15 +158,15 @@ export class KeptQueue {
 
   /** For as many letters as there is room for, if that is worth a request. */
   #ask(): void {
-    const room = windowLetters - this.#held.size;
-    const isWorth = room >= windowLetters / 2 && this.#heldBytes < windowBytes;
+    const room = Math.min(requestLetters, windowLetters - this.#held.size);
+    const isWorth = room >= requestLetters / 2 && this.#heldBytes < windowBytes;
     const { wire, clock } = this.#parts;
     if (this.#asked > 0 || !isWorth || wire.over !== undefined) return;
     this.#asked = room;
     this.#requests += 1;
     wire.publish(
       `$JS.API.CONSUMER.MSG.NEXT.${this.#stream}.${this.#consumer}`,
-      JSON.stringify({ batch: room, expires: pullMs * perMs, max_bytes: windowBytes }),
+      JSON.stringify({ batch: room, expires: pullMs * perMs, max_bytes: requestBytes }),
       { reply: this.#reply },
     );
     // A request that the server has forgotten is made again.

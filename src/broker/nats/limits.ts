@@ -9,5 +9,8 @@ export const maxLetters = 50_000;
 export const maxAgeMs = 7 * 24 * 60 * 60 * 1_000;
 export const maxBodyBytes = mebibyte;
 /** Handed to the reader of one kind and not acknowledged yet. */
-export const windowLetters = 128;
-export const windowBytes = 4 * mebibyte;
+export const windowLetters = 4_096;
+export const windowBytes = 64 * mebibyte;
+/** Asked for at once. */
+export const requestLetters = 128;
+export const requestBytes = 4 * mebibyte;

@@ -182,7 +182,7 @@ const nobody: ErrorToSend = {
 /** More than its share: the rest is for other workers. */
 const busy: ErrorToSend = {
   code: rpcCodes.internalError,
-  message: `Too many requests: ${usualCallBookLimits.runningOfWorker} of this worker are under way; wait for answers`,
+  message: `Too many requests: ${usualCallBookLimits.runningOfWorker} of this worker, or ${usualCallBookLimits.runningBytesOfWorker} bytes of them, are under way; wait for answers`,
 };
 
 function refusalOf(message: Message, hasRoom: boolean): ErrorToSend | undefined {

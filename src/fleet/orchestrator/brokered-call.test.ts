@@ -28,6 +28,7 @@ function aCall(refusals: readonly BrokerRefusal[]) {
   const mail: Partial<Mail> = {
     id: 'call',
     from: { mailbox: 'ann.mcp', seat: 's', role: 'reader' },
+    body: Buffer.from('request'),
     isKept: true,
     ack: () => {
       seen.acks += 1;
@@ -37,6 +38,8 @@ function aCall(refusals: readonly BrokerRefusal[]) {
   const ends = {
     answered: () => {},
     withdrawn: () => {},
+    mayWait: () => true,
+    hasWaited: () => {},
     caught: (error: unknown) => {
       throw error;
     },

@@ -17,6 +17,9 @@ export interface CallEnds {
   answered(call: BrokeredCall): void;
   /** There will be no answer. */
   withdrawn(call: BrokeredCall): void;
+  /** Whether its answer, which was refused for now, is tried again: then it waits until `hasWaited`. */
+  mayWait(call: BrokeredCall): boolean;
+  hasWaited(call: BrokeredCall): void;
   /** Unexpected errors. */
   readonly caught: Caught;
 }
@@ -33,11 +36,14 @@ export class BrokeredCall implements Reply {
   readonly key: string;
   readonly worker: string;
   readonly isKept: boolean;
+  /** Of the request, as it was admitted. */
+  readonly requestBytes: number;
   readonly #clock: Clock;
   readonly #ends: CallEnds;
   #link: Link;
   /** The last letter that asked for it. */
   #mail: Mail;
+  /** The same when it is done with. */
   #acknowledged: Mail | undefined;
   #underway: Underway | undefined;
   #answer: Buffer | undefined;
@@ -49,6 +55,7 @@ export class BrokeredCall implements Reply {
     this.key = key;
     this.worker = mail.from.mailbox;
     this.isKept = mail.isKept;
+    this.requestBytes = mail.body.length;
     this.#link = link;
     this.#mail = mail;
     this.#clock = clock;
@@ -144,7 +151,10 @@ export class BrokeredCall implements Reply {
       ttlMs: replyMs,
       body,
     };
-    if (!mail.isKept) return link.tell(letter);
+    if (!mail.isKept) {
+      link.tell(letter);
+      return this.#acknowledge(mail);
+    }
     link
       .deliver(letter)
       .then(
@@ -156,8 +166,10 @@ export class BrokeredCall implements Reply {
 
   #acknowledge(mail: Mail): void {
     if (mail === this.#acknowledged) return;
-    this.#acknowledged = mail;
     mail.ack();
+    if (mail !== this.#mail) return;
+    this.#acknowledged = bodyless(mail);
+    this.#mail = this.#acknowledged;
   }
 
   /** After the loss of the link the letter comes again, and is answered then. */
@@ -167,9 +179,17 @@ export class BrokeredCall implements Reply {
     if (isEndOfLink(error)) return;
     this.#refusals += 1;
     // A worker that reads nothing must not keep the letters of others waiting; it may still ask again.
-    if (!passing.has(reason) || this.#refusals >= maxRefusals) {
-      return this.#acknowledge(mail);
-    }
-    this.#clock.after(againMs, () => mail === this.#mail && this.#deliver(), true);
+    const isLast = !passing.has(reason) || this.#refusals >= maxRefusals;
+    if (isLast || !this.#ends.mayWait(this)) return this.#acknowledge(mail);
+    const again = () => {
+      this.#ends.hasWaited(this);
+      if (mail === this.#mail) this.#deliver();
+    };
+    this.#clock.after(againMs, again, true);
   }
+}
+
+/** Who has asked is known for as long as the answer; the request itself, which may be large, is not kept with it. */
+function bodyless(mail: Mail): Mail {
+  return { ...mail, body: Buffer.alloc(0), ack: () => {}, setAside: () => {} };
 }

@@ -6,7 +6,14 @@ import type { Link, Mail } from '../../broker/contract.ts';
 import { BrokeredCall } from './brokered-call.ts';
 import { CallBook } from './call-book.ts';
 
-const limits = { runningOfWorker: 4, answered: 100, answeredBytes: 1_000, answeredMs: 60_000 };
+const limits = {
+  runningOfWorker: 4,
+  runningBytesOfWorker: 1_000,
+  waitingOfWorker: 2,
+  answered: 100,
+  answeredBytes: 1_000,
+  answeredMs: 60_000,
+};
 
 function book() {
   const clock = manualClock();
@@ -18,15 +25,19 @@ function book() {
     limits,
   );
   const link = { tell: () => {} } as Partial<Link> as Link;
-  const answer = (worker: string, key: string, bytes: number) => {
+  const called = (worker: string, key: string, requestBytes = 0) => {
     const from = { mailbox: worker, seat: 's', role: null };
-    const mail = { id: key, from, isKept: false } as Partial<Mail> as Mail;
-    const call = new BrokeredCall(key, link, mail, clock, calls);
+    const body = Buffer.alloc(requestBytes);
+    const mail = { id: key, from, body, isKept: false, ack: () => {} } as Partial<Mail> as Mail;
+    return new BrokeredCall(key, link, mail, clock, calls);
+  };
+  const answer = (worker: string, key: string, bytes: number) => {
+    const call = called(worker, key);
     calls.admit(call);
     call.answer(['x'.repeat(bytes)]);
   };
   const kept = (...keys: string[]) => keys.filter((key) => calls.get(key) !== undefined);
-  return { clock, answer, kept };
+  return { clock, calls, called, answer, kept };
 }
 
 describe('the answers that are kept for workers', () => {
@@ -60,5 +71,33 @@ describe('the answers that are kept for workers', () => {
     expect(kept('a')).toEqual(['a']);
     clock.advance(60_000);
     expect(kept('a')).toEqual([]);
+  });
+});
+
+describe('the requests of a worker that run', () => {
+  it('have a limited number of bytes, one is possible however large, and others have their own #no-growth', () => {
+    const { calls, called } = book();
+    const large = called('ann', 'a', 5_000);
+    expect(calls.hasRoomFor(large)).toBe(true);
+    calls.admit(large);
+    expect(calls.hasRoomFor(called('ann', 'b', 1))).toBe(false);
+    expect(calls.hasRoomFor(called('bob', 'c', 1_000))).toBe(true);
+    large.answer(['done']);
+    calls.admit(called('ann', 'd', 600));
+    expect([400, 401].map((bytes) => calls.hasRoomFor(called('ann', 'e', bytes)))).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('answers that the broker refuses for now', () => {
+  it('wait for another try up to a number for each worker #no-growth', () => {
+    const { calls, called } = book();
+    const [one, two, three] = [called('ann', 'a'), called('ann', 'b'), called('ann', 'c')];
+    expect([one, two, three].map((call) => calls.mayWait(call))).toEqual([true, true, false]);
+    expect(calls.mayWait(called('bob', 'd'))).toBe(true);
+    calls.hasWaited(one);
+    expect([calls.mayWait(three), calls.mayWait(one)]).toEqual([true, false]);
   });
 });

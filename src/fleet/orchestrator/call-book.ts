@@ -1,16 +1,21 @@
 // The calls that workers have made, by worker and call id: those that run, and those that were answered, for as
 // long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
-// running; answers are kept for some minutes, within a limit of their number and one of their bytes. Beyond either
+// running, and a limited number of bytes of requests; answers are kept for some minutes, within a limit of their number and one of their bytes. Beyond either
 // the worker that has most of it loses its oldest, so that one that does not fetch its answers takes no room of the
 // others. Of the requests that were refused before they ran only those are in the book that may come again.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
+import { OwnerCounts } from '../../kernel/owner-counts.ts';
 import type { BrokeredCall } from './brokered-call.ts';
 
 export interface CallBookLimits {
   /** Of those that are kept, and as many that are told: subscriptions take no place of calls. */
   readonly runningOfWorker: number;
+  /** Of their requests, of both together; one is possible, however large. */
+  readonly runningBytesOfWorker: number;
+  /** Answers of one worker that the broker has refused for now; beyond it they are not tried again. */
+  readonly waitingOfWorker: number;
   readonly answered: number;
   readonly answeredBytes: number;
   readonly answeredMs: number;
@@ -18,6 +23,8 @@ export interface CallBookLimits {
 
 export const usualCallBookLimits: CallBookLimits = {
   runningOfWorker: 64,
+  runningBytesOfWorker: 8 * 1024 * 1024,
+  waitingOfWorker: 64,
   answered: 4_096,
   answeredBytes: 64 * 1024 * 1024,
   answeredMs: 120_000,
@@ -45,7 +52,11 @@ export class CallBook {
   /** By worker; only those that have any of the answers above. */
   readonly #holdings = new Map<string, Holding>();
   /** How many run, by worker and way; only those that have any. */
-  readonly #running = new Map<string, number>();
+  readonly #running = new OwnerCounts();
+  /** Bytes of requests that run, by worker; only those that have any. */
+  readonly #runningBytes = new OwnerCounts();
+  /** Answers that wait for another try, by worker; only those that have any. */
+  readonly #waiting = new OwnerCounts();
   #bytes = 0;
 
   readonly caught: Caught;
@@ -62,7 +73,10 @@ export class CallBook {
   }
 
   hasRoomFor(call: BrokeredCall): boolean {
-    return (this.#running.get(lineOf(call)) ?? 0) < this.#limits.runningOfWorker;
+    const { runningOfWorker, runningBytesOfWorker } = this.#limits;
+    const bytes = this.#runningBytes.of(call.worker);
+    if (bytes > 0 && bytes + call.requestBytes > runningBytesOfWorker) return false;
+    return this.#running.of(lineOf(call)) < runningOfWorker;
   }
 
   /** How many workers have any that run. */
@@ -76,7 +90,8 @@ export class CallBook {
 
   admit(call: BrokeredCall): void {
     this.#calls.set(call.key, call);
-    this.#running.set(lineOf(call), (this.#running.get(lineOf(call)) ?? 0) + 1);
+    this.#running.add(lineOf(call));
+    this.#runningBytes.add(call.worker, call.requestBytes);
   }
 
   answered(call: BrokeredCall): void {
@@ -103,11 +118,20 @@ export class CallBook {
     this.#calls.delete(call.key);
   }
 
+  /** Whether its answer, which was refused for now, is tried again: then it waits until `hasWaited`. */
+  mayWait({ worker }: BrokeredCall): boolean {
+    if (this.#waiting.of(worker) >= this.#limits.waitingOfWorker) return false;
+    this.#waiting.add(worker);
+    return true;
+  }
+
+  hasWaited({ worker }: BrokeredCall): void {
+    this.#waiting.remove(worker);
+  }
+
   #ended(call: BrokeredCall): void {
-    const line = lineOf(call);
-    const left = (this.#running.get(line) ?? 1) - 1;
-    if (left > 0) this.#running.set(line, left);
-    else this.#running.delete(line);
+    this.#running.remove(lineOf(call));
+    this.#runningBytes.remove(call.worker, call.requestBytes);
   }
 
   #forgetOld(): void {

@@ -2,6 +2,8 @@
 // number of them, and a link that sends more slowly than it is given parts gets no more: what a worker asks for
 // with a small letter must not fill the memory of the orchestrator. What is refused here is asked for again later.
 
+import { OwnerCounts } from '../../kernel/owner-counts.ts';
+
 interface UnderWay {
   readonly worker: string;
   /** What had been told by this link with it, in bytes. */
@@ -22,7 +24,7 @@ export class PartsUnderWay {
   /** Oldest first; at most `ofWorker` for each worker. */
   #parts: UnderWay[] = [];
   /** By worker; only those that have any of the parts above. */
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new OwnerCounts();
   #told = 0;
 
   constructor(limits: PartsLimits = usualPartsLimits) {
@@ -32,11 +34,11 @@ export class PartsUnderWay {
   /** Whether a part may be told now; then it is under way. `backlogBytes`: what waits to be sent on the link. */
   add(worker: string, bytes: number, backlogBytes: number): boolean {
     this.#haveLeft(this.#told - backlogBytes);
-    const count = this.#counts.get(worker) ?? 0;
-    if (count >= this.#limits.ofWorker || backlogBytes > this.#limits.backlogBytes) return false;
+    const isMany = this.#counts.of(worker) >= this.#limits.ofWorker;
+    if (isMany || backlogBytes > this.#limits.backlogBytes) return false;
     this.#told += bytes;
     this.#parts.push({ worker, end: this.#told });
-    this.#counts.set(worker, count + 1);
+    this.#counts.add(worker);
     return true;
   }
 
@@ -44,10 +46,6 @@ export class PartsUnderWay {
   #haveLeft(bytes: number): void {
     const waiting = this.#parts.findIndex(({ end }) => end > bytes);
     const gone = this.#parts.splice(0, waiting < 0 ? this.#parts.length : waiting);
-    for (const { worker } of gone) {
-      const left = (this.#counts.get(worker) ?? 1) - 1;
-      if (left > 0) this.#counts.set(worker, left);
-      else this.#counts.delete(worker);
-    }
+    for (const { worker } of gone) this.#counts.remove(worker);
   }
 }

@@ -13,10 +13,13 @@ import { PulledParts } from './pulled-parts.ts';
 function pulling() {
   const clock = manualClock();
   const link = { backlogBytes: 0, tell: () => {} };
-  const mail = { id: 'call', from: { mailbox: 'ann.mcp', seat: 's', role: null }, isKept: false };
+  const from = { mailbox: 'ann.mcp', seat: 's', role: null };
+  const mail = { id: 'call', from, body: Buffer.alloc(0), isKept: false };
   const ends = {
     answered: () => {},
     withdrawn: () => {},
+    mayWait: () => true,
+    hasWaited: () => {},
     caught: (error: unknown) => {
       throw error;
     },

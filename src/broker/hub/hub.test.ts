@@ -28,6 +28,12 @@ class RecordingPeer implements Peer {
     this.handed.push(letter);
   }
 
+  passed: (() => void) | undefined;
+
+  mark(passed: () => void): void {
+    this.passed = passed;
+  }
+
   end(why: BrokerError): void {
     this.ended = why;
   }
@@ -154,6 +160,27 @@ describe('a reader that does not read', () => {
 });
 
 describe('the limits of a hub', () => {
+  it.each([{ maxToldLetters: 4 }, { maxToldBytes: 2_064 }])(
+    'are so many told letters of one worker that a reader has not read (%j) #principal-share',
+    async (limits) => {
+      const { join } = await hubWith(limits);
+      const reader = join(boss, 'seat', ['note']);
+      const [anns, other, bobs] = [join(ann, 'one'), join(ann, 'two'), join(bob)];
+      const tell = ({ member }: Joined) => member.tell(letter('boss'));
+      for (let at = 0; at < 4; at += 1) tell(at % 2 === 0 ? anns : other);
+      for (const one of [anns, other]) {
+        expect(() => tell(one)).toThrow(expect.objectContaining({ reason: 'full' }));
+      }
+      tell(bobs);
+      // It has read what came before the mark: two of hers.
+      reader.peer.passed?.();
+      tell(anns);
+      tell(other);
+      expect(() => tell(anns)).toThrow(expect.objectContaining({ reason: 'full' }));
+      expect(reader.peer.handed).toHaveLength(7);
+    },
+  );
+
   it('are so many links of one mailbox, and one that is replaced is none more #no-growth', async () => {
     const { join } = await hubWith({ maxSeats: 2 });
     join(ann, 'one');

@@ -140,12 +140,11 @@ export class Hub {
     const readers = this.#told(letter, shelf);
     if (readers.length === 0)
       throw new BrokerError('absent', `nobody reads ${letter.kind} of ${letter.to} now`);
-    const { maxBacklogBytes } = this.limits;
-    const keepingUp = readers.filter(({ peer }) => peer.backlogBytes <= maxBacklogBytes);
+    const keepingUp = readers.filter((reader) => reader.hasRoomFor(member, body));
     if (keepingUp.length === 0) {
       throw new BrokerError('full', `the reader of ${letter.to} does not keep up`);
     }
-    for (const { peer } of keepingUp) peer.hand(handed);
+    for (const reader of keepingUp) reader.handTold(member, handed);
   }
 
   receive(member: Member, kind: string): void {

@@ -18,6 +18,9 @@ export interface HubLimits {
   readonly senderBytes: number;
   /** Waiting to be sent on one link, before letters that are told are refused. */
   readonly maxBacklogBytes: number;
+  /** Told by one worker to one link and not read yet, before more of it is refused. */
+  readonly maxToldLetters: number;
+  readonly maxToldBytes: number;
   /** Kinds of mail that one mailbox has at once: those that it reads, and as many others. */
   readonly maxKinds: number;
   /** Links of one mailbox. */
@@ -45,6 +48,8 @@ export const usualHubLimits: HubLimits = {
   senderLetters: 1_024,
   senderBytes: 4 * mebibyte,
   maxBacklogBytes: 8 * mebibyte,
+  maxToldLetters: 1_024,
+  maxToldBytes: 4 * mebibyte,
   maxKinds: 16,
   maxSeats: 1_024,
 };

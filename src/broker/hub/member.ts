@@ -6,6 +6,8 @@ import type { Letter, Sender } from '../contract.ts';
 import type { Identity } from '../identity.ts';
 import type { Held } from './held.ts';
 import type { Hub } from './hub.ts';
+import { weightOf } from './limits.ts';
+import { ToldShares } from './told-shares.ts';
 
 /** A letter as a member gets it. */
 export interface Handed {
@@ -24,6 +26,8 @@ export interface Peer {
   hand(letter: Handed): void;
   /** Bytes that wait to be sent to it. */
   readonly backlogBytes: number;
+  /** Says when the other side has read everything that it was handed before; one at a time. */
+  mark(passed: () => void): void;
   /** It is a member no longer. */
   end(why: BrokerError): void;
 }
@@ -36,6 +40,8 @@ export class Member {
   readonly peer: Peer;
   /** As it is stamped on its letters. */
   readonly sender: Sender;
+  /** What workers have told it and it has not read yet. */
+  readonly #told: ToldShares;
   #isOver = false;
 
   constructor(hub: Hub, identity: Identity, seat: string, peer: Peer) {
@@ -43,6 +49,8 @@ export class Member {
     this.identity = identity;
     this.seat = seat;
     this.peer = peer;
+    const { maxToldLetters: letters, maxToldBytes: bytes } = hub.limits;
+    this.#told = new ToldShares({ letters, bytes });
     this.sender = { mailbox: identity.mailbox, seat, role: identity.role };
   }
 
@@ -83,6 +91,24 @@ export class Member {
       about: held.about,
       ttlMs,
       body: held.body,
+    });
+  }
+
+  /** Whether it can be told this now: of one worker a share at most waits for it. */
+  hasRoomFor({ identity }: Member, body: Buffer): boolean {
+    if (this.peer.backlogBytes > this.#hub.limits.maxBacklogBytes) return false;
+    return identity.kind !== 'worker' || this.#told.hasRoom(identity.mailbox, weightOf({ body }));
+  }
+
+  handTold({ identity }: Member, letter: Handed): void {
+    this.peer.hand(letter);
+    if (identity.kind !== 'worker') return;
+    if (this.#told.add(identity.mailbox, weightOf(letter))) this.#mark();
+  }
+
+  #mark(): void {
+    this.peer.mark(() => {
+      if (this.#told.passed()) this.#mark();
     });
   }
 

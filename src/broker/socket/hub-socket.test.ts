@@ -235,7 +235,7 @@ describe('a link that is ended', () => {
     const [silent, alive] = [greeted(ann), greeted(boss)];
     for (let seconds = 0; seconds < 20; seconds += 5) {
       clock.advance(5_000);
-      alive.emit('pong');
+      alive.emit('pong', Buffer.alloc(0));
     }
     expect([silent.isTerminated, alive.isTerminated]).toEqual([true, false]);
   });

@@ -44,6 +44,8 @@ export class HubSocket implements Peer {
   #member: Member | undefined;
   #silentPings = 0;
   #waiting = 0;
+  /** Hears that the mark that is under way was passed. */
+  #passed: (() => void) | undefined;
   #isOver = false;
   readonly #rate: FrameRate;
   readonly #writer: FrameWriter;
@@ -66,8 +68,9 @@ export class HubSocket implements Peer {
     this.#rate = new FrameRate(parts.clock);
     this.#timer = parts.clock.after(helloWithinMs, () => this.#pingOrEnd(), true);
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#received(data, isBinary));
-    socket.on('pong', () => {
+    socket.on('pong', (data: Buffer) => {
       this.#silentPings = 0;
+      if (data.length > 0) this.#hasPassed();
     });
     // The close comes next.
     socket.on('error', () => {});
@@ -84,6 +87,12 @@ export class HubSocket implements Peer {
       { is: 'mail', mail: number, id, from: mailbox, seat, role, kind, about, ttl: ttlMs },
       body,
     );
+  }
+
+  /** A ping is answered when what came before it was read. */
+  mark(passed: () => void): void {
+    this.#passed = passed;
+    if (!this.#isOver) this.#socket.ping('mark');
   }
 
   end(why: BrokerError): void {
@@ -114,6 +123,12 @@ export class HubSocket implements Peer {
       this.#parts.caught(error);
       this.#refuse('lost', 'an unexpected error');
     }
+  }
+
+  #hasPassed(): void {
+    const passed = this.#passed;
+    this.#passed = undefined;
+    passed?.();
   }
 
   /** A link that sends more than its rate is not read until its turn. */

@@ -18,6 +18,7 @@ import { gonePart, partBody, pulledOffset } from '../parcel.ts';
 import { BrokeredCall } from './brokered-call.ts';
 import { CallBook, usualCallBookLimits } from './call-book.ts';
 import { PulledParts } from './pulled-parts.ts';
+import { RefusalRate } from './refusal-rate.ts';
 import { WorkerWatch } from './worker-watch.ts';
 
 export interface BrokerFrontParts {
@@ -34,6 +35,7 @@ export class BrokerFront {
   readonly #calls: CallBook;
   readonly #watch: WorkerWatch;
   readonly #pulls: PulledParts;
+  readonly #refusals: RefusalRate;
   #links = 0;
 
   constructor(parts: BrokerFrontParts) {
@@ -41,6 +43,7 @@ export class BrokerFront {
     const caught = (error: unknown) => parts.gateway.caught(error);
     this.#calls = new CallBook(parts.clock, caught);
     this.#pulls = new PulledParts(parts.clock);
+    this.#refusals = new RefusalRate(parts.clock);
     this.#watch = new WorkerWatch({
       clock: parts.clock,
       running: () => this.#calls.running,
@@ -121,13 +124,13 @@ export class BrokerFront {
     const message = messageIn(mail.body);
     if (message instanceof WireError) {
       const unreadable = { code: rpcCodes.parseError, message: message.message };
-      return call.refuse(errorFrame('null', unreadable));
+      return this.#refuse(call, 'null', unreadable);
     }
     if (message.kind !== 'request') return mail.ack();
-    if (principal === undefined) return call.refuse(errorFrame(idText(message), nobody));
+    if (principal === undefined) return this.#refuse(call, idText(message), nobody);
     const refusal = refusalOf(message, this.#calls.hasRoomFor(call));
     if (refusal !== undefined) {
-      call.refuse(errorFrame(idText(message), refusal));
+      this.#refuse(call, idText(message), refusal);
       if (refusal === busy && mail.isKept) this.#calls.refused(call);
       return;
     }
@@ -140,6 +143,10 @@ export class BrokerFront {
       ...(mail.isKept && { callId: mail.id }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
+  }
+
+  #refuse(call: BrokeredCall, id: string, error: ErrorToSend): void {
+    if (call.isKept || this.#refusals.take(call.worker)) call.refuse(errorFrame(id, error));
   }
 
   #pulled(link: Link, mail: Mail): void {
@@ -155,7 +162,9 @@ export class BrokerFront {
     const call = this.#calls.get(keyOf(from, about ?? ''));
     const answer = call?.response;
     const offset = answer && pulledOffset(body, answer.length);
-    if (call === undefined || answer === undefined || offset === undefined) return gonePart();
+    if (call === undefined || answer === undefined || offset === undefined) {
+      return this.#refusals.take(from.mailbox) ? gonePart() : undefined;
+    }
     return this.#pulls.take(link, call, answer, offset) ? partBody(answer, offset) : undefined;
   }
 }

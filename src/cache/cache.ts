@@ -5,7 +5,7 @@
 // may be cached is decided in freshness.ts, and which requests are equal in key.ts.
 
 import type { Clock } from '../kernel/clock.ts';
-import { ExpiryHeap } from './expiry-heap.ts';
+import { ExpiryHeap } from '../kernel/expiry-heap.ts';
 import type { CacheScope } from './freshness.ts';
 import type { CacheKey, Shelf } from './key.ts';
 

@@ -4,6 +4,7 @@
 // belongs to it and then exactly one answer.
 
 import type { ClientFolder } from '../host/connections/client-folder.ts';
+import type { CallId } from '../policy/idempotency.ts';
 import type { Cut, Principal } from '../policy/principal.ts';
 import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Frame } from '../wire/frames.ts';
@@ -84,7 +85,7 @@ export interface ModernSender {
   readonly client: string;
   readonly folder?: ClientFolder | undefined;
   /** By which the transport may bring the same request again; absent: it does not. */
-  readonly callId?: string | undefined;
+  readonly callId?: CallId | undefined;
 }
 
 /** The gateway as transports see it. */

@@ -5,6 +5,7 @@
 import type { Caller, CallRoots, Client } from '../host/connections/caller.ts';
 import { CancelSignal } from '../kernel/cancel-signal.ts';
 import type { AccessRequest } from '../policy/access.ts';
+import type { CallId } from '../policy/idempotency.ts';
 import type { Principal } from '../policy/principal.ts';
 import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Era } from '../wire/eras.ts';
@@ -29,7 +30,7 @@ export interface Sender {
   /** The client's capabilities, in modern form: JSON. */
   readonly capabilities: string;
   readonly logLevel: string | undefined;
-  readonly callId?: string | undefined;
+  readonly callId?: CallId | undefined;
 }
 
 export class Incoming implements Caller, Underway {
@@ -40,7 +41,7 @@ export class Incoming implements Caller, Underway {
   readonly capabilities: string;
   readonly logLevel: string | undefined;
   /** By which the transport may bring it again. */
-  readonly callId: string | undefined;
+  readonly callId: CallId | undefined;
   /** Raised when the client has cancelled or disconnected. */
   readonly cancelSignal = new CancelSignal();
   readonly id: string;

@@ -8,6 +8,7 @@ import {
   startPlayedFleet as startFleet,
 } from '../../test/support/played-fleet.ts';
 import { until } from '../../test/support/until.ts';
+import { replyMs } from './call-ids.ts';
 
 describe('a request of a worker', () => {
   it.each([true, false])(
@@ -72,6 +73,16 @@ describe('a request of a worker', () => {
     await until(() => fleet.gateway.runs.length === 1, 'it runs');
     fleet.channel.cancel(asked.id);
     await until(() => fleet.gateway.runs[0]?.cancelled === true, 'it is cancelled');
+  });
+
+  it('has a call id that is known a little longer than its letter and its answer live, if it is kept #broker-once', async () => {
+    await using fleet = await startFleet();
+    await fleet.ask(request('kept'), { ttlMs: 60_000 }).answer;
+    await fleet.ask(request('told'), { ttlMs: 60_000, isKept: false }).answer;
+    const [kept, told] = fleet.gateway.runs.map(({ knownMs }) => knownMs);
+    expect(told).toBeUndefined();
+    expect(kept).toBeGreaterThan(replyMs + 60_000);
+    expect(kept).toBeLessThanOrEqual(60_000 + replyMs + 60_000);
   });
 
   it('that cannot be decoded gets an error', async () => {

@@ -105,6 +105,17 @@ describe.each(keepers)('an idempotency key %s', (_, make) => {
     expect(String(await keys.run(anna, 'k', 'f', answering('second')))).toBe('second');
   });
 
+  it('is kept for as long as the transport says that made it', async () => {
+    const { keys, clock } = setUp(make);
+    const run = (execute: () => Promise<Buffer>) =>
+      keys.run(anna, 'k', 'f', execute, undefined, 1_000);
+    await run(answering('first'));
+    clock.ms += 999;
+    expect(String(await run(mustNotRun))).toBe('first');
+    clock.ms += 1;
+    expect(String(await run(answering('second')))).toBe('second');
+  });
+
   it('goes on when the caller who started it has given up', async () => {
     const { keys } = setUp(make);
     const tool = new Tool();

@@ -1,6 +1,7 @@
 // Idempotency keys: a call that is repeated from outside (after a lost connection, a crash of the
 // host, an early retry) runs once. The first use of a key claims it before anything is executed;
-// later callers with the same key join the execution, or get its answer, for 24 hours. Only a fault
+// later callers with the same key join the execution, or get its answer, for 24 hours, or for as long as
+// the transport says that gave the key. Only a fault
 // of a call that was certainly not sent frees the key again. The invariant: if a claim is found but
 // no answer, the outcome is unknown, and nothing runs. The store keeps the claims; the pipeline
 // computes the fingerprint that decides which requests are equal. A caller that cancels leaves
@@ -46,6 +47,13 @@ export interface KeyedStore {
  */
 export type KeyedExecution = (callOff: Signal) => Promise<Buffer>;
 
+/** The id by which a transport may bring a call again. */
+export interface CallId {
+  readonly id: string;
+  /** How long it has to be known: it does not come after that. */
+  readonly knownMs: number;
+}
+
 /** A caller that may cancel. */
 export interface KeyedCaller {
   readonly signal: Signal | undefined;
@@ -59,6 +67,7 @@ interface Claim {
   readonly key: string;
   readonly owner: string;
   readonly fingerprint: string;
+  readonly keptMs: number;
 }
 
 interface Run {
@@ -68,7 +77,8 @@ interface Run {
   waiting: number;
 }
 
-const keptMs = 24 * 60 * 60 * 1000;
+/** How long a key that a client has given is kept. */
+export const clientKeyMs = 24 * 60 * 60 * 1000;
 const maxKeyLength = 255;
 
 export class IdempotencyKeys {
@@ -94,6 +104,7 @@ export class IdempotencyKeys {
     fingerprint: string,
     execute: KeyedExecution,
     caller?: KeyedCaller,
+    keptMs: number = clientKeyMs,
   ): Promise<Buffer> {
     if (!isKey(key)) return Promise.reject(badKey(key));
     const signal = caller?.signal;
@@ -105,11 +116,11 @@ export class IdempotencyKeys {
     const running = this.#running.get(flight);
     if (running !== undefined) {
       if (!isBeingCalledOff(running)) return waitFor(running, signal);
-      const again = () => this.run(principal, key, fingerprint, execute, caller);
+      const again = () => this.run(principal, key, fingerprint, execute, caller, keptMs);
       return running.answer.then(again, again);
     }
     const callOff = new CancelSignal();
-    const claim = { slot, key, owner: principal.id, fingerprint };
+    const claim = { slot, key, owner: principal.id, fingerprint, keptMs };
     const answer = this.#answer(claim, () => execute(callOff)).finally(() => {
       this.#running.delete(flight);
     });
@@ -120,7 +131,7 @@ export class IdempotencyKeys {
   }
 
   async #answer(claim: Claim, execute: () => Promise<Buffer>): Promise<Buffer> {
-    const { slot, key, owner, fingerprint } = claim;
+    const { slot, key, owner, fingerprint, keptMs } = claim;
     const begun: KeyedRecord = { owner, fingerprint, outcome: { kind: 'begun' } };
     const found = await this.#store.claim(slot, begun, keptMs);
     if (found !== undefined) return replayed(found, key, fingerprint);
@@ -139,7 +150,7 @@ export class IdempotencyKeys {
 
   // The call has its answer, and a failing store must not take it away. The record still says
   // `begun`, so that a retry ends in "unknown" instead of running a second time.
-  async #keep({ slot, owner, fingerprint }: Claim, outcome: KeyedOutcome): Promise<void> {
+  async #keep({ slot, owner, fingerprint, keptMs }: Claim, outcome: KeyedOutcome): Promise<void> {
     try {
       await this.#store.put(slot, { owner, fingerprint, outcome }, keptMs);
     } catch (failure) {

@@ -2,8 +2,10 @@
 // a store of keys, in memory or on disk. When answers use too many bytes, the oldest answers of whoever has the
 // most bytes go but their keys stay, so that nobody's answers push out those of others who have fewer; when there are too many keys, a new one is refused before anything runs. A key is never
 // removed before its time, because a removed key is a call that may run twice. Each principal may have
-// only a part of the keys, so that it cannot use up those of the others.
+// only a part of the keys, and at most three times as many as are left: however many principals take all that
+// they can get, some are left for one that has few.
 
+import { type Expiring, ExpiryHeap } from '../kernel/expiry-heap.ts';
 import { Fault } from '../kernel/fault.ts';
 import { OwnerCounts } from '../kernel/owner-counts.ts';
 import { ownerIdIn } from './principal.ts';
@@ -22,22 +24,29 @@ export const keyedLimits: KeyedLimits = {
 };
 
 interface Indexed {
+  readonly slot: string;
   readonly owner: string;
   readonly expiresAt: number;
-  /** Of its answer. */
-  readonly bytes: number;
+  /** Of its answer; 0 if it has none, or none any more. */
+  bytes: number;
+  place: number;
+  /** The same key among those of its owner. */
+  readonly ofOwner: Expiring;
 }
+
+/** How many keys one may have for each that is left. */
+const perKeyLeft = 3;
 
 export class KeyedIndex {
   readonly #limits: KeyedLimits;
-  // At most `maxKeys`, in the order of writing. All records are kept equally long, so this is the
-  // order of expiry.
+  // At most `maxKeys`, and those of running calls that have outlasted their keys.
   readonly #keys = new Map<string, Indexed>();
   // At most as many: those of them that still have an answer, by owner, oldest first; none is empty.
   readonly #answers = new Map<string, Set<string>>();
   readonly #bytesOf = new OwnerCounts();
-  // How many each principal has; at most one for each key, and none is zero.
-  readonly #owners = new Map<string, number>();
+  // The keys of each principal, by expiry; at most one for each key, and none is empty.
+  readonly #owners = new Map<string, ExpiryHeap<Expiring>>();
+  readonly #byExpiry = new ExpiryHeap<Indexed>();
   #bytes = 0;
 
   constructor(limits: KeyedLimits = keyedLimits) {
@@ -61,12 +70,14 @@ export class KeyedIndex {
   }
 
   /** Throws `overloaded` if this principal cannot have another key. */
-  assertRoomFor(id: string): void {
-    const owner = ownerIdIn(id);
+  assertRoomFor(id: string, now: number): void {
     const { maxKeys, maxKeysPerPrincipal } = this.#limits;
-    const own = this.#owners.get(owner) ?? 0;
-    if (own >= maxKeysPerPrincipal) throw full(maxKeysPerPrincipal, ' of this caller');
-    if (this.#keys.size >= maxKeys) throw full(maxKeys, '');
+    const own = this.#owners.get(ownerIdIn(id));
+    const count = own?.size ?? 0;
+    const left = Math.max(0, maxKeys - this.#keys.size);
+    if (count < maxKeysPerPrincipal && count < perKeyLeft * left) return;
+    if (left > 0) throw full(count, ' of this caller', own?.first, now);
+    throw full(this.#keys.size, '', this.#byExpiry.first, now);
   }
 
   /** `bytes` is the size of its answer, 0 if it has none. */
@@ -74,8 +85,13 @@ export class KeyedIndex {
     // By whichever path it came.
     const owner = ownerIdIn(id);
     this.forget(slot);
-    this.#keys.set(slot, { owner, expiresAt, bytes });
-    this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1);
+    const ofOwner = { expiresAt, place: 0 };
+    const indexed = { slot, owner, expiresAt, bytes, place: 0, ofOwner };
+    this.#keys.set(slot, indexed);
+    this.#byExpiry.add(indexed);
+    const own = this.#owners.get(owner) ?? new ExpiryHeap();
+    this.#owners.set(owner, own);
+    own.add(ofOwner);
     if (bytes > 0) this.#addAnswer(slot, owner, bytes);
   }
 
@@ -100,19 +116,20 @@ export class KeyedIndex {
     const { owner } = indexed;
     this.#removeAnswer(slot, indexed);
     this.#keys.delete(slot);
-    const left = (this.#owners.get(owner) ?? 1) - 1;
-    if (left > 0) this.#owners.set(owner, left);
-    else this.#owners.delete(owner);
+    this.#byExpiry.remove(indexed);
+    const own = this.#owners.get(owner);
+    own?.remove(indexed.ofOwner);
+    if (own?.size === 0) this.#owners.delete(owner);
   }
 
   /** Forgets the keys whose time is over, and returns them. */
   sweep(now: number): readonly string[] {
     const over: string[] = [];
-    for (const [slot, { expiresAt }] of this.#keys) {
-      if (now < expiresAt) break;
-      over.push(slot);
+    for (let first = this.#byExpiry.first; first !== undefined; first = this.#byExpiry.first) {
+      if (now < first.expiresAt) break;
+      over.push(first.slot);
+      this.forget(first.slot);
     }
-    for (const slot of over) this.forget(slot);
     return over;
   }
 
@@ -124,8 +141,7 @@ export class KeyedIndex {
       const indexed = slot === undefined ? undefined : this.#keys.get(slot);
       if (slot === undefined || indexed === undefined) break;
       this.#removeAnswer(slot, indexed);
-      // Setting an existing slot keeps its place in the order.
-      this.#keys.set(slot, { ...indexed, bytes: 0 });
+      indexed.bytes = 0;
       dropped.push(slot);
     }
     return dropped;
@@ -139,9 +155,12 @@ export class KeyedIndex {
   }
 }
 
-function full(count: number, whose: string): Fault {
+function full(count: number, whose: string, first: Expiring | undefined, now: number): Fault {
+  const retryAfterMs = Math.max(1, Math.ceil((first?.expiresAt ?? now) - now));
+  const seconds = Math.ceil(retryAfterMs / 1_000);
   return new Fault(
     'overloaded',
-    `${count} idempotency keys${whose} are in use, each for 24 h; call without a key, or later`,
+    `${count} idempotency keys${whose} are in use, and the first of them is free again in ${seconds} s; call without a key, or then`,
+    { retryAfterMs },
   );
 }

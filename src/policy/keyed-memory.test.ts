@@ -61,6 +61,42 @@ describe('idempotency keys in memory', () => {
     expect(await memory.claim('c', begun, 10)).toBeUndefined();
   });
 
+  it('are free again at their own times, and a refusal says when #no-growth', async () => {
+    const clock = clockAt(0);
+    const memory = new KeyedMemory(clock, { maxKeys: 8, maxKeysPerPrincipal: 3, maxBytes: 1_000 });
+    for (const [slot, ttlMs] of [
+      ['day', 5_000],
+      ['b', 100],
+      ['c', 700],
+    ] as const) {
+      await memory.claim(slot, begun, ttlMs);
+    }
+    const refused = (retryAfterMs: number) => ({ code: 'overloaded', record: { retryAfterMs } });
+    await expect(memory.claim('d', begun, 10)).rejects.toMatchObject(refused(100));
+    clock.ms = 100;
+    expect(await memory.claim('d', begun, 10_000)).toBeUndefined();
+    await expect(memory.claim('e', begun, 10)).rejects.toMatchObject(refused(600));
+    expect(await memory.claim('day', result('other'), 10)).toEqual(begun);
+  });
+
+  it('leave some for one who has few, however many take what they can #principal-share', async () => {
+    const limits = { maxKeys: 64, maxKeysPerPrincipal: 48, maxBytes: 1_000 };
+    const memory = new KeyedMemory(clockAt(0), limits);
+    const claim = (owner: string, key: number) =>
+      memory.claim(`${owner} ${key}`, { ...begun, owner }, 10).then(
+        () => true,
+        () => false,
+      );
+    const taken: number[] = [];
+    for (const greedy of ['ann', 'bob', 'cat']) {
+      let count = 0;
+      while (await claim(greedy, count)) count += 1;
+      taken.push(count);
+    }
+    expect(taken).toEqual([48, 12, 3]);
+    expect(await claim('dan', 0)).toBe(true);
+  });
+
   it('weigh a replaced answer once', async () => {
     const memory = new KeyedMemory(clockAt(0));
     await memory.put('a', result('12345678'), 10);
@@ -156,10 +192,10 @@ describe('the keys of a principal', () => {
     index.wrote('1', 'token:a', 0, 1);
     index.wrote('2', 'token:a/server/s', 0, 1);
     for (const id of ['token:a', 'token:a/server/s', 'token:a/role/r']) {
-      expect(() => index.assertRoomFor(id)).toThrow(Fault);
+      expect(() => index.assertRoomFor(id, 0)).toThrow(Fault);
     }
-    expect(() => index.assertRoomFor('token:b')).not.toThrow();
+    expect(() => index.assertRoomFor('token:b', 0)).not.toThrow();
     index.forget('2');
-    expect(() => index.assertRoomFor('token:a/role/r')).not.toThrow();
+    expect(() => index.assertRoomFor('token:a/role/r', 0)).not.toThrow();
   });
 });

@@ -25,7 +25,7 @@ export class KeyedMemory implements KeyedStore {
     const kept = this.#records.get(slot);
     if (kept !== undefined) return Promise.resolve(kept);
     try {
-      this.#index.assertRoomFor(record.owner);
+      this.#index.assertRoomFor(record.owner, this.#clock.now());
     } catch (fault) {
       return Promise.reject(fault);
     }

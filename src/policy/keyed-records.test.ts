@@ -74,8 +74,14 @@ describe('idempotency keys in a durable store', () => {
       await expect(one.claim('a6', begun, 1_000)).rejects.toEqual(overloaded);
     }
     const bob = { ...begun, owner: 'bob' };
-    for (let number = 0; number < 4; number += 1) await keyed.claim(`b${number}`, bob, 1_000);
-    await expect(keyed.claim('b4', bob, 1_000)).rejects.toEqual(overloaded);
+    for (let number = 0; number < 3; number += 1) await keyed.claim(`b${number}`, bob, 1_000);
+    // The last one is for somebody who has fewer.
+    await expect(keyed.claim('b3', bob, 1_000)).rejects.toEqual(overloaded);
+    expect(await keyed.claim('c0', { ...begun, owner: 'cat' }, 1_000)).toBeUndefined();
+    await expect(keyed.claim('d0', { ...begun, owner: 'dan' }, 1_000)).rejects.toMatchObject({
+      code: 'overloaded',
+      record: { retryAfterMs: 1_000 },
+    });
     clock.advance(1_000);
     expect(await keyed.claim('a6', begun, 1_000)).toBeUndefined();
   });

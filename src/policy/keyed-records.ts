@@ -81,7 +81,7 @@ export class KeyedRecords implements KeyedStore {
     const isNew = !index.has(slot);
     if (isNew) {
       await this.#assertWhole();
-      index.assertRoomFor(record.owner);
+      index.assertRoomFor(record.owner, clock.wallNow());
       index.wrote(slot, record.owner, 0, clock.wallNow() + ttlMs);
     }
     try {

@@ -17,6 +17,8 @@ export interface Run {
   readonly principal: string;
   readonly role: string | null;
   readonly reply: Reply;
+  /** How long its call id has to be known; undefined: it does not come again. */
+  readonly knownMs: number | undefined;
   cancelled: boolean;
 }
 
@@ -30,12 +32,13 @@ class PlayedGateway {
 
   get face(): GatewayForTransports {
     return {
-      request: (message, { principal }, reply) => {
+      request: (message, { principal, callId }, reply) => {
         const run: Run = {
           message,
           principal: principal.id,
           role: principal.role,
           reply,
+          knownMs: callId?.knownMs,
           cancelled: false,
         };
         this.runs.push(run);

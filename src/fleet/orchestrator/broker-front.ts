@@ -13,6 +13,7 @@ import { rpcCodes } from '../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText } from '../../wire/frames.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
+import { knownMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, partBody, pulledOffset } from '../parcel.ts';
 import { BrokeredCall } from './brokered-call.ts';
@@ -140,7 +141,7 @@ export class BrokerFront {
     const from = {
       principal,
       client: `${mailbox}/${seat}`,
-      ...(mail.isKept && { callId: mail.id }),
+      ...(mail.isKept && { callId: { id: mail.id, knownMs: knownMs(mail.id, mail.ttlMs) } }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
   }

@@ -9,6 +9,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import type { Frame } from '../../wire/frames.ts';
 import { joinPieces } from '../../wire/pieces.ts';
+import { replyMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { parcelOf, parcelReply, partBytes } from '../parcel.ts';
 
@@ -24,8 +25,6 @@ export interface CallEnds {
   readonly caught: Caught;
 }
 
-/** How long an answer is kept for a worker that is away; it may ask again after that, by the same call id. */
-const replyMs = 600_000;
 /** An answer that the broker refuses for now is sent again after this. */
 const againMs = 1_000;
 const maxRefusals = 5;

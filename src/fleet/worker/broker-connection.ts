@@ -3,7 +3,7 @@
 // broker or the orchestrator was away for longer than it is waited for; then the host opens another when a call or a
 // list needs it. Calls of tools are kept by the broker, because they may have an effect; everything else is told.
 
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { OpenLink } from '../../broker/contract.ts';
 import type { Random } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
@@ -18,6 +18,7 @@ import type { Era } from '../../wire/eras.ts';
 import { joined, type TextOrFrame } from '../../wire/frames.ts';
 import { scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
+import { callIdOf } from '../call-ids.ts';
 import { Channel } from './channel.ts';
 import type { CallFailure } from './open-call.ts';
 import { refusalFault } from './refusal-fault.ts';
@@ -179,9 +180,4 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     await this.#channel.close();
     return 0;
   }
-}
-
-/** The same for every process of the worker that uses this key. */
-function callIdOf(key: string): string {
-  return `key-${createHash('sha256').update(key).digest('hex')}`;
 }

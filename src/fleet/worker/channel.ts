@@ -32,6 +32,9 @@ export interface ChannelParts {
   readonly policy?: ReconnectionPolicy;
 }
 
+/** How long a letter that asks for an answer once more is of use. */
+const askAgainMs = 60_000;
+
 export class Channel implements AsyncDisposable {
   readonly #parts: ChannelParts;
   /** By call id, until answered; bound: what the callers wait for. */
@@ -81,6 +84,7 @@ export class Channel implements AsyncDisposable {
       isAskedAgain: false,
       download: undefined,
       announcement: undefined,
+      answerUntil: 0,
       absence: undefined,
     };
     this.#calls.set(id, call);
@@ -153,6 +157,9 @@ export class Channel implements AsyncDisposable {
   #transmit(call: OpenCall): void {
     const { link } = this.#keeper;
     if (call.isSent || call.isTaken || link === undefined) return;
+    if (call.isKept && this.#isLate(call)) {
+      return this.#fail(call.id, 'not_taken', 'the broker has not taken the call in its time');
+    }
     const hadArrived = call.mayHaveArrived;
     call.isSent = true;
     call.mayHaveArrived = true;
@@ -164,6 +171,10 @@ export class Channel implements AsyncDisposable {
       call.isTaken = true;
     };
     link.deliver(letter).then(taken, notTaken).catch(this.#parts.caught);
+  }
+
+  #isLate({ endsAt }: OpenCall): boolean {
+    return endsAt !== undefined && endsAt <= this.#parts.clock.now();
   }
 
   /** The loss of the link is dealt with where it is noticed; anything else is the answer to this request. */
@@ -215,6 +226,7 @@ export class Channel implements AsyncDisposable {
     const parcel = parcelIn(mail.body, this.#parts.maxResponseBytes);
     if (parcel === undefined) return this.#answered(call, mail.body, mail);
     if (parcel === 'damaged') return this.#damaged(call, mail);
+    call.answerUntil = this.#parts.clock.now() + (mail.ttlMs ?? 0);
     this.#downloads.begin(call, parcel, mail);
     if (link === this.#keeper.link) this.#downloads.pull();
   }
@@ -232,7 +244,10 @@ export class Channel implements AsyncDisposable {
 
   /** The orchestrator has it no longer: the same call id gets the same answer once more. */
   #askAgain(call: OpenCall, announcement: Mail): void {
-    if (call.isAskedAgain) return this.#damaged(call, announcement);
+    const now = this.#parts.clock.now();
+    const isTooLate = call.isKept && now >= call.answerUntil;
+    if (call.isAskedAgain || isTooLate) return this.#damaged(call, announcement);
+    if (call.isKept) call.endsAt = Math.min(now + askAgainMs, call.answerUntil);
     announcement.ack();
     call.isAskedAgain = true;
     this.#downloads.end(call);

@@ -35,8 +35,10 @@ export interface CallRequest {
 
 export interface OpenCall extends CallRequest {
   readonly listener: CallListener;
-  /** On `Clock.now`. */
-  readonly endsAt: number | undefined;
+  /** On `Clock.now`. A request that is kept is not sent after it: the orchestrator may know its id no longer. */
+  endsAt: number | undefined;
+  /** As long as its answer is at the broker, it may be asked for again. */
+  answerUntil: number;
   /** It was sent on the present link. */
   isSent: boolean;
   /** The broker has it on its disk: it need not be sent again. */

@@ -14,7 +14,7 @@ export function callKey(
 ): string | undefined {
   if (callId === undefined || mayRunAgain(server, operation, caller)) return undefined;
   // No key of a client begins so, unless it means to.
-  return `holdfast/call:${callId}`;
+  return `holdfast/call:${callId.id}`;
 }
 
 function mayRunAgain(

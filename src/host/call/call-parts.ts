@@ -10,7 +10,7 @@ import type { Fault } from '../../kernel/fault.ts';
 import type { Defects } from '../../observe/defects.ts';
 import type { Access, Kind } from '../../policy/access.ts';
 import type { Budgets } from '../../policy/budget.ts';
-import type { IdempotencyKeys } from '../../policy/idempotency.ts';
+import type { CallId, IdempotencyKeys } from '../../policy/idempotency.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
 import type { RoleBudgets } from '../../policy/role-budgets/role-budgets.ts';
@@ -52,7 +52,7 @@ export interface CallRequest {
    * The id by which a transport may bring the same call again, also to a later process. It works like a key,
    * where the call must not run twice; but the call belongs to its one caller, who can cancel it.
    */
-  readonly callId?: string | undefined;
+  readonly callId?: CallId | undefined;
   /** The client that made the call, if servers may send it requests. */
   readonly caller?: Caller | undefined;
   /** The connection slot it has to use; if absent, the right one for its caller. */

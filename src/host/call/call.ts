@@ -138,10 +138,12 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
       carry(parts, server, call, callOff, undefined).then(resultBytes),
     );
   const caller = { signal, hasLeft: () => call.hasLeft };
-  const { caller: by } = call.request;
+  const { caller: by, callId } = call.request;
   const folder = by && server.slots.aimOf(by).folder;
   const fingerprint = callFingerprint(call.request, folder);
-  return parts.keys.run(principal, key, fingerprint, run, caller).then(answerOf);
+  // A key that the client has given is kept for longer than its call id.
+  const keptMs = call.request.idempotencyKey === undefined ? callId?.knownMs : undefined;
+  return parts.keys.run(principal, key, fingerprint, run, caller, keptMs).then(answerOf);
 }
 
 function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<Answer> {

@@ -15,6 +15,10 @@ export class ExpiryHeap<Entry extends Expiring> {
     return this.#entries[0];
   }
 
+  get size(): number {
+    return this.#entries.length;
+  }
+
   add(entry: Entry): void {
     this.#entries.push(entry);
     this.#rise(entry, this.#entries.length - 1);

@@ -1,0 +1,27 @@
+// Call ids of workers, and how long an orchestrator has to know one. A call id is the id of a letter. Those that are
+// made from an idempotency key of a client are the same for every process of the worker, and are known as long as such
+// a key. Any other is known for as long as its letter may come again, its worker may ask for its answer again, and
+// a margin for clocks that differ.
+
+import { createHash } from 'node:crypto';
+import { clientKeyMs } from '../policy/idempotency.ts';
+
+/**
+ * How long an answer is kept by the broker for a worker that is away. Until then the worker may ask for it again by
+ * the same call id.
+ */
+export const replyMs = 600_000;
+
+const marginMs = 60_000;
+const keyed = 'key-';
+
+/** The same for every process of the worker that uses this key. */
+export function callIdOf(key: string): string {
+  return `${keyed}${createHash('sha256').update(key).digest('hex')}`;
+}
+
+/** `ttlMs`: how long its letter may still come; undefined: for ever. */
+export function knownMs(id: string, ttlMs: number | undefined): number {
+  if (ttlMs === undefined || id.startsWith(keyed)) return clientKeyMs;
+  return Math.min(clientKeyMs, ttlMs + replyMs + marginMs);
+}

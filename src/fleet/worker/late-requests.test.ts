@@ -1,0 +1,120 @@
+// A request whose time is over is not sent again, because the orchestrator may have forgotten its call id and would run
+// it a second time. On a link that does what the test says, and a clock that the test moves.
+
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { BrokerError } from '../../broker/broker-error.ts';
+import type { Letter, Link, MailReader } from '../../broker/contract.ts';
+import { mailKinds } from '../mail-kinds.ts';
+import { gonePart, parcelOf, parcelReply } from '../parcel.ts';
+import { Channel } from './channel.ts';
+import type { CallFailure } from './open-call.ts';
+
+/** A link that writes down what is delivered; `takes`: whether the broker confirms it. */
+class PlayedLink {
+  readonly delivered: Letter[] = [];
+  readonly #readers = new Map<string, MailReader>();
+  readonly face: Link;
+  end: (why: BrokerError) => void = () => {};
+
+  constructor(takes: boolean) {
+    const face: Partial<Link> = {
+      ended: new Promise((resolve) => {
+        this.end = resolve;
+      }),
+      receive: async (kind, reader) => void this.#readers.set(kind, reader),
+      deliver: (letter) => {
+        this.delivered.push(letter);
+        return takes ? Promise.resolve() : new Promise(() => {});
+      },
+      tell: () => {},
+      present: async () => ['boss'],
+      close: async () => {},
+    };
+    this.face = face as Link;
+  }
+
+  come(kind: string, body: Buffer, ttlMs?: number): void {
+    const from = { mailbox: 'boss', seat: 's', role: null };
+    const rest = { isKept: true, ack: () => {}, setAside: () => {} };
+    this.#readers.get(kind)?.({ id: 'x', about: 'call', from, kind, body, ttlMs, ...rest });
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function opened(links: readonly PlayedLink[], ttlMs: number) {
+  const clock = new ManualClock();
+  const waiting = [...links];
+  const failures: CallFailure[] = [];
+  const channel = new Channel({
+    openLink: () =>
+      new Promise((resolve) => {
+        const next = waiting.shift();
+        // The first is there at once, the next one after a while.
+        clock.after(next === links[0] ? 0 : 3_000, () => next && resolve(next.face));
+      }),
+    to: 'boss',
+    clock,
+    random: () => 0,
+    maxResponseBytes: 10_000_000,
+    missed: () => {},
+    report: () => {},
+    caught: (error) => {
+      throw error;
+    },
+  });
+  const listener = {
+    sent: () => {},
+    answered: () => {},
+    news: () => {},
+    failed: (why: CallFailure) => void failures.push(why),
+  };
+  channel.send({ id: 'call', body: Buffer.from('x'), isKept: true, ttlMs }, listener);
+  await settled();
+  clock.advance(0);
+  await settled();
+  return { clock, channel, failures };
+}
+
+describe('a request that is kept', () => {
+  it.each([
+    { ttlMs: 60_000, sentAgain: 1, failed: [] },
+    { ttlMs: 2_000, sentAgain: 0, failed: [['not_taken', 'maybe']] },
+  ])(
+    'is sent by the next link within its time of $ttlMs ms only #broker-once',
+    async ({ ttlMs, sentAgain, failed }) => {
+      const [first, second] = [new PlayedLink(false), new PlayedLink(true)] as const;
+      const { clock, channel, failures } = await opened([first, second], ttlMs);
+      expect(first.delivered).toHaveLength(1);
+      first.end(new BrokerError('lost', 'as the test says'));
+      await settled();
+      clock.advance(3_000);
+      await settled();
+      expect(second.delivered).toHaveLength(sentAgain);
+      expect(failures.map(({ reason, dispatched }) => [reason, dispatched])).toEqual(failed);
+      await channel.close();
+    },
+  );
+
+  it.each([
+    { after: 4_000, letters: 2, lives: 1_000, failed: [] },
+    { after: 5_000, letters: 1, lives: 60_000, failed: ['damaged'] },
+  ])(
+    'asks for its answer again only while the broker would have it ($after ms) #broker-once',
+    async ({ after, letters, lives, failed }) => {
+      const link = new PlayedLink(true);
+      const { clock, channel, failures } = await opened([link], 60_000);
+      link.come(mailKinds.reply, parcelReply(parcelOf(Buffer.alloc(600_000, 'x'))), 5_000);
+      clock.advance(after);
+      link.come(mailKinds.chunk, gonePart());
+      await settled();
+      expect(link.delivered).toHaveLength(letters);
+      expect(link.delivered.at(-1)?.ttlMs).toBe(lives);
+      expect(failures.map(({ reason }) => reason)).toEqual(failed);
+      await channel.close();
+    },
+  );
+});

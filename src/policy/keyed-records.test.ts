@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { ManualClock, settled } from '../../test/support/manual-clock.ts';
 import type { Records } from '../store/contract/records.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { KeyedRecord } from './idempotency.ts';
 import { isStoredKey, KeyedRecords } from './keyed-records.ts';
+import { WaitingAnswers } from './waiting-answers.ts';
 
 const begun: KeyedRecord = { owner: 'ann', fingerprint: 'f', outcome: { kind: 'begun' } };
 const result = (text: string, owner = 'ann'): KeyedRecord => ({
@@ -18,12 +19,13 @@ function opened(limits = { maxKeys: 10, maxKeysPerPrincipal: 6, maxBytes: 100 })
   const store = new MemoryStore({ clock, claims: 'durable' });
   const keys = store.records('keys', { durability: 'durable' });
   const answers = store.records('key-answers', { durability: 'durable' });
-  const again = (changed: { keys?: Records; answers?: Records } = {}) =>
+  const again = (changed: { keys?: Records; answers?: Records; waiting?: WaitingAnswers } = {}) =>
     new KeyedRecords({
       clock,
       keys: changed.keys ?? keys,
       answers: async () => changed.answers ?? answers,
       limits,
+      ...(changed.waiting && { waiting: changed.waiting }),
     });
   return { clock, keys, answers, again, keyed: again() };
 }
@@ -84,6 +86,55 @@ describe('idempotency keys in a durable store', () => {
     });
     clock.advance(1_000);
     expect(await keyed.claim('a6', begun, 1_000)).toBeUndefined();
+  });
+
+  it('store no more answers at once than may wait for the disk, of one caller and in all; their keys say so #no-growth #principal-share', async () => {
+    const { again, answers, clock } = opened({
+      maxKeys: 20,
+      maxKeysPerPrincipal: 15,
+      maxBytes: 900,
+    });
+    let store: () => void = () => {};
+    const isStored = new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    const asked: string[] = [];
+    const slow: Records = {
+      ...bound(answers),
+      put: async (slot, value, options) => {
+        asked.push(slot);
+        await isStored;
+        return await answers.put(slot, value, options);
+      },
+    };
+    const waiting = new WaitingAnswers(200);
+    const keyed = again({ answers: slow, waiting });
+    const put = async (slot: string, owner: string, bytes: number) => {
+      await keyed.claim(slot, { ...begun, owner }, 1_000);
+      return keyed.put(slot, result('x'.repeat(bytes), owner), 1_000);
+    };
+    const slots = ['a0', 'a1', 'a2', 'a3', 'a4'];
+    const puts: Promise<void>[] = [];
+    for (const slot of slots) puts.push(put(slot, 'ann', 50));
+    await Promise.all(puts.slice(3));
+    expect(waiting.size).toEqual({ bytes: 150, owners: 1 });
+    puts.push(put('b0', 'bob', 50));
+    await put('c0', 'cat', 50);
+    await settled();
+    expect(asked).toEqual(['a0', 'a1', 'a2', 'b0']);
+    store();
+    await Promise.all(puts);
+    expect(waiting.size).toEqual({ bytes: 0, owners: 0 });
+    const kinds: unknown[] = [];
+    for (const slot of [...slots, 'b0', 'c0']) {
+      kinds.push((await again().claim(slot, begun, 1_000))?.outcome.kind);
+    }
+    const [kept, dropped] = ['result', 'dropped'];
+    expect(kinds).toEqual([kept, kept, kept, dropped, dropped, kept, dropped]);
+    clock.advance(1_000);
+    // Alone it may be larger than the share of one caller.
+    await put('a9', 'ann', 300);
+    expect((await again().claim('a9', begun, 1_000))?.outcome.kind).toBe(kept);
   });
 
   it('refuse a new key while keys may be missing, and answer those that are there #idempotency-key', async () => {

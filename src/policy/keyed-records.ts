@@ -1,11 +1,13 @@
 // Idempotency keys in a durable store, so that they survive a kill of the process. A key and its answer
 // are separate records: the key says whose it is and what it was used for, the answer holds the payload
 // and is encrypted (or kept in memory, if there is no place for the encryption's own key). A key without
-// its answer is a call whose outcome is unknown: it does not run again. keyed-index.ts bounds both. Where several
+// its answer is a call whose outcome is unknown: it does not run again. keyed-index.ts bounds both, waiting-answers.ts
+// what waits for the disk. Where several
 // replicas share the store, a key without its answer says which of them has the call: while that one runs, the others
 // wait for its answer.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
 import { asBuffer, isBytes } from '../store/contract/bytes.ts';
 import type { RecordEntry, Records } from '../store/contract/records.ts';
@@ -13,6 +15,7 @@ import { StoreError } from '../store/store-error.ts';
 import type { KeyedOutcome, KeyedRecord, KeyedStore } from './idempotency.ts';
 import { KeyedIndex, type KeyedLimits } from './keyed-index.ts';
 import { answerBytes } from './keyed-memory.ts';
+import { WaitingAnswers } from './waiting-answers.ts';
 
 /** The replicas that share the keys. */
 export interface KeyHolders {
@@ -28,6 +31,7 @@ export interface KeyedRecordsParts {
   /** Opened with the first key that is used. */
   readonly answers: () => Promise<Records>;
   readonly limits?: KeyedLimits;
+  readonly waiting?: WaitingAnswers;
   readonly replicas?: KeyHolders | undefined;
 }
 
@@ -68,10 +72,12 @@ const dropsAtOnce = 256;
 
 export class KeyedRecords implements KeyedStore {
   readonly #parts: KeyedRecordsParts;
+  readonly #waiting: WaitingAnswers;
   #loading: Promise<KeyedIndex> | undefined;
 
   constructor(parts: KeyedRecordsParts) {
     this.#parts = parts;
+    this.#waiting = parts.waiting ?? new WaitingAnswers();
   }
 
   async claim(slot: string, record: KeyedRecord, ttlMs: number): Promise<KeyedRecord | undefined> {
@@ -125,6 +131,22 @@ export class KeyedRecords implements KeyedStore {
   }
 
   async put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void> {
+    const { owner, outcome } = record;
+    const bytes = answerBytes(record);
+    if (outcome.kind !== 'result') return await this.#write(slot, record, ttlMs);
+    if (!this.#waiting.begin(owner, bytes)) {
+      // Its caller does not wait for the disk with it. Until the key says so, the outcome counts as unknown.
+      const dropped = { ...record, outcome: { kind: 'dropped' } } as const;
+      return void this.#write(slot, dropped, ttlMs).catch(ignored);
+    }
+    try {
+      await this.#write(slot, record, ttlMs);
+    } finally {
+      this.#waiting.done(owner, bytes);
+    }
+  }
+
+  async #write(slot: string, record: KeyedRecord, ttlMs: number): Promise<void> {
     const { keys, clock, replicas } = this.#parts;
     const index = await this.#index();
     const answers = await this.#parts.answers();

@@ -224,6 +224,27 @@ describe('a call through the pipeline', () => {
     expect(await carry(call, { idempotencyKey })).toMatchObject({ record: story });
   });
 
+  it('runs once for a call id while that is known, and for a day with a key of its caller’s #broker-once', async () => {
+    const { carry, servers, clock } = newWorld({
+      tools: [tool('t')],
+      on: { 'tools/call': () => text('') },
+    });
+    const callId = { id: 'letter', knownMs: 1_000 };
+    const keyed = { callId, idempotencyKey: 'k' };
+    const runs = () => servers.s.heard('tools/call').length;
+    const call = toolCall('t', '{}');
+    await carry(call, { callId });
+    await carry(call, keyed);
+    clock.advance(999);
+    await carry(call, { callId });
+    expect(runs()).toBe(2);
+    clock.advance(1);
+    await carry(call, keyed);
+    expect(runs()).toBe(2);
+    await carry(call, { callId });
+    expect(runs()).toBe(3);
+  });
+
   it('runs once for a key of its caller’s, who gets the same answer again', async () => {
     const { carry, servers } = newWorld({
       tools: [tool('t')],

@@ -8,6 +8,7 @@ import type { HostForGateway } from '../host/gateway-face.ts';
 import type { LiveSettings, ServersChange } from '../host/host-news.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { contain, ignored } from '../kernel/contain.ts';
+import type { Fault } from '../kernel/fault.ts';
 import { RingMap } from '../kernel/ring-map.ts';
 import { serverRequest } from '../policy/access.ts';
 import { type Cut, cutBy, ownerOf, type Principal, sharingOwnerOf } from '../policy/principal.ts';
@@ -68,6 +69,8 @@ export interface GatewayParts {
   readonly clock: Clock;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
+  /** The one server behind it has not given a list, for this reason. */
+  readonly notGiven?: (fault: Fault) => void;
   /** Which replica it is, where there are several. */
   readonly replica?: Replica | undefined;
 }
@@ -76,6 +79,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   readonly host: HostForGateway;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
+  readonly notGiven: ((fault: Fault) => void) | undefined;
   readonly view: View;
   readonly relay: Relay;
   /** What is answered here, without a server. */
@@ -99,8 +103,9 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   #nextRequest = 1;
   isAccepting = true;
 
-  constructor({ host, clock, identity, settings, replica }: GatewayParts) {
+  constructor({ host, clock, identity, settings, replica, notGiven }: GatewayParts) {
     this.host = host;
+    this.notGiven = notGiven;
     this.identity = identity;
     // A copy that is kept up to date: its readers see what applies now.
     this.settings = { ...settings };

@@ -161,16 +161,23 @@ function answerList(gateway: Gateway, incoming: Incoming, kind: ListKind): void 
  * An empty list would say that there is nothing, and the last one of an orchestrator that was given up that it can be
  * used. Throws a Fault.
  */
-function assertGiven({ host, settings }: Gateway, incoming: Incoming, kind: ListKind): void {
+function assertGiven(gateway: Gateway, incoming: Incoming, kind: ListKind): void {
+  const { host, settings } = gateway;
   const server = settings.onlyServer === undefined ? undefined : host.get(settings.onlyServer);
-  if (server === undefined || server.supervisor.connection !== undefined) return;
-  const isKnown = server.catalogueFor(incoming).definitions(kind) !== undefined;
-  if (isKnown && !server.isCutOff) return;
-  const { name, supervisor } = server;
+  if (server === undefined) return;
+  const { name, supervisor, offerings } = server;
+  const catalogue = server.catalogueFor(incoming);
+  const isConnected = supervisor.connection !== undefined;
+  const isKnown = catalogue.definitions(kind) !== undefined;
+  if (isKnown && (isConnected || !server.isCutOff)) return;
+  if (isConnected && !offerings.mayHave(kind)) return;
   const late = new Fault('unavailable', `${name} has not answered yet; try again`, {
     server: name,
   });
-  throw supervisor.lastFault?.fault ?? late;
+  const failure = isConnected ? catalogue.lists.failure(kind) : supervisor.lastFault?.fault;
+  const fault = failure?.with({ server: name }) ?? late;
+  gateway.notGiven?.(fault);
+  throw fault;
 }
 
 // --- what has an owner ---------------------------------------------------------------------

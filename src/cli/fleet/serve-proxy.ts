@@ -18,6 +18,12 @@ export async function serveProxy(shell: Shell, options: WorkerOptions): Promise<
     const line = failures.lineFor(event);
     if (line !== undefined) remark(shell, line);
   });
+  let said = '';
+  const notGiven = ({ message }: Fault) => {
+    // Each client asks again, and again.
+    if (message !== said) remark(shell, `${server} has not given a list: ${message}`);
+    said = message;
+  };
   try {
     const { naming, surface, hostTools, listWaitMs } = host.config;
     await using gateway = new Gateway({
@@ -25,6 +31,7 @@ export async function serveProxy(shell: Shell, options: WorkerOptions): Promise<
       clock: host.clock,
       identity: ownIdentity(),
       settings: { naming, surface, hostTools, listWaitMs, onlyServer: server },
+      notGiven,
     });
     // The names of the orchestrator, unchanged.
     const principal = gateway.narrowed(localUser, { kind: 'server', name: server });

@@ -16,7 +16,7 @@ import { type ConnectionParts, ServerConnection } from '../../upstream/server-co
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import type { Era } from '../../wire/eras.ts';
 import { joined, type TextOrFrame } from '../../wire/frames.ts';
-import { scanMessage } from '../../wire/scan.ts';
+import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { callIdOf } from '../call-ids.ts';
 import { Channel } from './channel.ts';
@@ -113,7 +113,7 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
         },
         answered: (response) => {
           this.#callIds.delete(exchange);
-          this.#heard(response, exchange);
+          this.#answered(response, exchange);
         },
         news: (notification) => this.#heard(notification, exchange),
         failed: (why) => {
@@ -137,20 +137,39 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     return { kind: 'unreachable', fault };
   }
 
+  /** No other answer comes: one that is not its own ends the request, too. */
+  #answered(bytes: Buffer, exchange: Exchange): void {
+    exchange.dispatched = 'yes';
+    const message = this.#messageIn(bytes, exchange);
+    if (message === undefined) return;
+    if (isAnswer(message) && message.id === exchange.id) {
+      return this.conversation.receive(message, exchange);
+    }
+    this.count('unknown-id');
+    this.#violated(exchange, 'answered a request with something that is not its answer');
+  }
+
   #heard(bytes: Buffer, exchange: Exchange): void {
+    const message = this.#messageIn(bytes, exchange);
+    if (message === undefined) return;
+    // An answer counts only for its own request.
+    if (isAnswer(message) && message.id !== exchange.id) this.count('unknown-id');
+    else this.conversation.receive(message, exchange);
+  }
+
+  /** Undefined if it is none: then the request has failed. */
+  #messageIn(bytes: Buffer, exchange: Exchange): Message | undefined {
     try {
-      const message = scanMessage(bytes);
-      const isAnswer = message.kind === 'result' || message.kind === 'error';
-      // An answer counts only for its own request.
-      if (isAnswer && message.id !== exchange.id) this.count('unknown-id');
-      else this.conversation.receive(message, exchange);
+      return scanMessage(bytes);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      this.conversation.fail(
-        exchange.id,
-        this.fault('sent what is no message', 'protocol_violation'),
-      );
+      this.#violated(exchange, 'sent what is no message');
+      return undefined;
     }
+  }
+
+  #violated(exchange: Exchange, what: string): void {
+    this.conversation.fail(exchange.id, this.fault(what, 'protocol_violation'));
   }
 
   #failed(exchange: Exchange, { reason, cause, dispatched }: CallFailure): void {
@@ -180,4 +199,8 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
     await this.#channel.close();
     return 0;
   }
+}
+
+function isAnswer({ kind }: Message): boolean {
+  return kind === 'result' || kind === 'error';
 }

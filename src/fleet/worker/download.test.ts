@@ -50,6 +50,19 @@ function lived(seed: number): string | undefined {
 }
 
 describe('a large response', () => {
+  it('is no longer waited for when what comes is never what was asked for #fleet', () => {
+    const download = new Download(parcelOf(Buffer.alloc(3 * partBytes, 'x')));
+    const first = Buffer.alloc(partBytes, 'x');
+    let came = 0;
+    // Each time that nothing new has come, what is missing is asked for again.
+    for (; came < 1_000 && download.result === undefined; came += 1) {
+      download.askAgain();
+      expect(download.next(partsAhead).length).toBeGreaterThan(0);
+      if (!download.put(0, first)) break;
+    }
+    expect(came).toBe(partsAhead + 1);
+  });
+
   it('comes whole or is called damaged, a few parts at a time, in 300 random orders #fleet', () => {
     const broken: string[] = [];
     for (let seed = 1; seed <= 300; seed += 1) {

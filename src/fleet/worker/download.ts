@@ -1,8 +1,12 @@
 // A large response that is pulled in parts: which part to ask for next, and the whole when all have come. Parts
-// that have come are kept over the loss of a link.
+// that have come are kept over the loss of a link. Each part comes once for each time that it was asked for; many that
+// nobody has asked for are no way to send this response.
 
 import { createHash } from 'node:crypto';
 import { type Parcel, partBytes, partsAhead } from '../parcel.ts';
+
+/** Of one response, beyond what was asked for. */
+const maxUnasked = partsAhead;
 
 export class Download {
   readonly #parcel: Parcel;
@@ -11,6 +15,9 @@ export class Download {
   readonly #missing: Set<number>;
   /** Offsets that were asked for; at most `partsAhead`. */
   readonly #asked = new Set<number>();
+  /** How often each part was asked for and has not come; one for each part at most. */
+  readonly #owed = new Map<number, number>();
+  #unasked = 0;
   #hasComeOn = true;
 
   constructor(parcel: Parcel) {
@@ -43,6 +50,7 @@ export class Download {
       if (this.#asked.size >= partsAhead || offsets.length >= most) break;
       if (this.#asked.has(offset)) continue;
       this.#asked.add(offset);
+      this.#owed.set(offset, (this.#owed.get(offset) ?? 0) + 1);
       offsets.push(offset);
     }
     return offsets;
@@ -53,12 +61,16 @@ export class Download {
     this.#asked.clear();
   }
 
-  /** False if it is no part of this response. */
+  /** False if it is no part of this response, or one too many that was not asked for. */
   put(offset: number, bytes: Buffer): boolean {
-    if (!this.#missing.has(offset)) return this.#whole.length > offset && offset % partBytes === 0;
+    if (offset >= this.#whole.length || offset % partBytes !== 0) return false;
     if (bytes.length !== Math.min(partBytes, this.#whole.length - offset)) return false;
+    const owed = this.#owed.get(offset) ?? 0;
+    if (owed > 0) this.#owed.set(offset, owed - 1);
+    else this.#unasked += 1;
+    if (this.#unasked > maxUnasked) return false;
+    if (!this.#missing.delete(offset)) return true;
     bytes.copy(this.#whole, offset);
-    this.#missing.delete(offset);
     this.#asked.delete(offset);
     this.#hasComeOn = true;
     return true;

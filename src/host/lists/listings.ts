@@ -13,7 +13,7 @@ import {
 import { followPages, type Page } from '../../catalog/pages.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { Fault } from '../../kernel/fault.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { isRecord } from '../../kernel/json-values.ts';
 import type { Connection, Greeting } from '../../upstream/connection.ts';
 import { numberOf, valueOf as parsed, textOf } from '../../wire/decode.ts';
@@ -82,6 +82,8 @@ interface Shelf {
    * How often it was reported as changed: if that happens while it is read, the result is outdated.
    */
   changes: number;
+  /** Why the last reading has failed; undefined: it has not. */
+  failure: Fault | undefined;
   loading: { readonly connection: Connection; readonly loaded: Promise<Listing> } | undefined;
 }
 
@@ -111,6 +113,11 @@ export class Listings {
   /** As last known, however old; undefined if it was never read. */
   known(kind: ListKind): Listing | undefined {
     return this.#shelves[kind].listing;
+  }
+
+  /** Why it could not be read the last time; undefined: it was read, or never asked for. */
+  failure(kind: ListKind): Fault | undefined {
+    return this.#shelves[kind].failure;
   }
 
   isFresh(kind: ListKind): boolean {
@@ -157,6 +164,7 @@ export class Listings {
       .catch((error: unknown) => {
         // What an earlier process said may not hold for this one.
         shelf.isStale = true;
+        shelf.failure = faultFrom(error);
         throw error;
       })
       .finally(() => {
@@ -197,6 +205,7 @@ export class Listings {
     leftOut += repeated.length;
     const listing = { definitions, leftOut, scope, holdsUntil: now + ttlMs };
     shelf.listing = listing;
+    shelf.failure = undefined;
     shelf.isStale = shelf.changes !== changes;
     shelf.staleAt = list.ttlMs > 0 ? now + list.ttlMs : staleAtWithoutWord(kind, connection, now);
     this.#read(kind, listing);
@@ -273,7 +282,8 @@ function isUnsendable(tool: Tool | undefined): boolean {
 }
 
 function emptyShelf(): Shelf {
-  return { listing: undefined, isStale: false, staleAt: 0, changes: 0, loading: undefined };
+  const never = { listing: undefined, failure: undefined, loading: undefined };
+  return { ...never, isStale: false, staleAt: 0, changes: 0 };
 }
 
 /**

@@ -158,7 +158,7 @@ export class Channel implements AsyncDisposable {
     const { link } = this.#keeper;
     if (call.isSent || call.isTaken || link === undefined) return;
     if (call.isKept && this.#isLate(call)) {
-      return this.#fail(call.id, 'not_taken', 'the broker has not taken the call in its time');
+      return this.#fail(call.id, 'not_taken', new BrokerError('lost', lateWords));
     }
     const hadArrived = call.mayHaveArrived;
     call.isSent = true;
@@ -285,6 +285,8 @@ export class Channel implements AsyncDisposable {
     this.#parts.missed();
   }
 }
+
+const lateWords = 'the broker has not taken the call in its time';
 
 function absent(to: string): BrokerError {
   return new BrokerError('absent', `${to} is not connected to the broker`);

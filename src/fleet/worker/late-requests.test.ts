@@ -61,7 +61,7 @@ async function opened(links: readonly PlayedLink[], ttlMs: number) {
     random: () => 0,
     maxResponseBytes: 10_000_000,
     missed: () => {},
-    report: () => {},
+    gaveUp: () => {},
     caught: (error) => {
       throw error;
     },

@@ -48,7 +48,11 @@ describe.each(['command', 'nats'] as const)('an instance at the broker %s', (nam
     });
     expect(again.broker.since).toBeGreaterThanOrEqual(again.broker.lastError.at);
     expect(again.text).toContain('the link before ended');
-  }, 60_000);
+    await worker.client.listTools();
+    await until(async () => (await statusOf(home)).broker.workers === 1, 'it is served again');
+    await worker[Symbol.asyncDispose]();
+    await until(async () => (await statusOf(home)).broker.workers === 0, 'it has left');
+  }, 120_000);
 
   it('says why there is none, and doctor names it #status #fleet', async () => {
     const broker = await fleetBrokers[name]();

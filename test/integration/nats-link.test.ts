@@ -165,6 +165,18 @@ describe('a letter by NATS is refused', () => {
     expect((await told).message).toBe(words);
   });
 
+  it('as not allowed once its reader is revoked, and the link goes on #broker-identity', async () => {
+    await using broker = await startNatsBroker();
+    const boss = await broker.link('boss');
+    await boss.deliver(letter(ann, 'before'));
+    await broker.server.reloaded(suiteMembers.filter(({ identity }) => identity !== members.ann));
+    const words = `this credential may not write to ${ann}`;
+    // One whose queue is known, and one whose queue is asked for.
+    await expect(boss.deliver(letter(ann, 'x'))).rejects.toThrow(words);
+    await expect(boss.deliver(letter(ann, 'x', { kind: 'new' }))).rejects.toThrow(words);
+    await boss.deliver(letter(members.bob.mailbox, 'still'));
+  });
+
   it('as absent if the mailbox has no queue for its kind, as full if it has no room', async () => {
     await using broker = await startNatsBroker();
     const [annLink, boss] = [await broker.link('ann'), await broker.link('boss')];

@@ -43,7 +43,11 @@ export class Mailboxes {
   async deliver(letter: Letter, headers: MsgHdrs): Promise<void> {
     await this.#assertQueue(letter);
     const subject = subjectOf('mail', { ...letter, toAll: false }, this.#parts.self);
-    const { data } = await this.#parts.wire.ask(subject, letter.body, { headers });
+    const { data } = await this.#parts.wire
+      .ask(subject, letter.body, { headers })
+      .catch((error: unknown) => {
+        throw refusalOf(error, letter.to);
+      });
     const answer = jsonIn(data);
     const error = errorIn(answer);
     if (error === undefined && typeof answer['seq'] === 'number') return;

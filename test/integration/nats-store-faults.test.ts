@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import type { RecordChange } from '../../src/store/contract/records.ts';
 import { openFilesStore } from '../../src/store/file-store.ts';
+import { tokenOf } from '../../src/store/nats/stream-names.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { NatsServer } from '../support/nats-server.ts';
 import { isWell, newNamespace, openNats, startPlainNats } from '../support/nats-store-place.ts';
@@ -66,6 +67,42 @@ describe('a NATS server that is killed', () => {
     expect(await records.get('removed')).toBeUndefined();
     expect((await records.get('replaced'))?.value).toBe('new');
     expect(await records.isWhole()).toBe(true);
+  });
+});
+
+describe('a record on a NATS server that somebody has overwritten', () => {
+  it('counts as absent, and is reported once #store-nats #durable', async () => {
+    await using server = await startPlainNats();
+    const namespace = newNamespace();
+    const address = `${server.url}/${namespace}`;
+    const { store, problems } = openNats(address);
+    await using opened = store;
+    const shape = (value: unknown) => typeof value === 'string';
+    const records = opened.records('things', { ...durable, shape });
+    const forgetful = { durability: 'forgetful', shared: true, shape } as const;
+    const others = opened.records('others', forgetful);
+    for (const key of ['good', 'garbage', 'number']) await records.put(key, 'x');
+    await records.put('number', 7);
+    await others.put('number', 7);
+    await using nats = await operator(server.url);
+    const garbage = Buffer.from('garbage');
+    const subject = async () => {
+      const info = await nats.call(`STREAM.INFO.hf-${namespace}-r-things`, {
+        subjects_filter: '>',
+      });
+      const { subjects } = info['state'] as { readonly subjects: object };
+      const token = tokenOf('garbage');
+      return Object.keys(subjects).find((one) => one.endsWith(`.${token}`)) ?? '';
+    };
+    nats.nats.publish(await subject(), garbage);
+    await nats.nats.flush();
+    for (let time = 0; time < 3; time += 1) {
+      expect((await records.entries()).map(({ key }) => key)).toEqual(['good']);
+      expect(await others.entries()).toEqual([]);
+    }
+    expect(problems.map(({ kind, detail }) => [kind, detail])).toEqual([
+      ['damaged', expect.stringMatching(/^2 records of "things" at nats:.* count as absent/)],
+    ]);
   });
 });
 

@@ -12,7 +12,7 @@ import type {
 import { jsonText } from '../store.ts';
 import { CellRoom } from './cell-room.ts';
 import { allMessages } from './cell-sweep.ts';
-import { type Cell, type Cells, type CellWrite, isLive, unreadable } from './cells.ts';
+import { type Cell, type Cells, type CellWrite, cellHeaders, isLive, unreadable } from './cells.ts';
 import { Lanes } from './lanes.ts';
 import type { StoredMessage } from './stored-message.ts';
 import type { WordParts } from './word-parts.ts';
@@ -21,7 +21,7 @@ import type { WordParts } from './word-parts.ts';
 const tries = 64;
 
 export function natsRecords(
-  { during, changing, watch }: WordParts,
+  { during, changing, watch, unreadable: tellUnreadable }: WordParts,
   cells: Cells,
   name: string,
   { durability, maxEntries, shape = () => true }: RecordsOptions & { readonly maxEntries: number },
@@ -106,16 +106,28 @@ export function natsRecords(
     await cells.writeRemoved(key, message);
   };
 
+  /** The parts of a large value are gone if it was replaced in this moment. */
+  const isStillThere = async ({ token, sequence, headers }: StoredMessage): Promise<boolean> =>
+    !headers.has(cellHeaders.parts) || (await cells.stream.last(token))?.sequence === sequence;
+
   const entries = async (prefix: string): Promise<readonly RecordEntry[]> => {
     const { session } = await cells.stream.open();
     const found: RecordEntry[] = [];
+    let unread = 0;
     for (const message of (await allMessages(cells.stream, false)).values()) {
       if (!isLive(message, session.now())) continue;
       const cell = await cells.cellIn(message);
-      if (cell === undefined || !cell.key.startsWith(prefix)) continue;
+      if (cell === undefined) {
+        if (await isStillThere(message)) unread += 1;
+        continue;
+      }
+      if (!cell.key.startsWith(prefix)) continue;
       const value = parsed(cell.text);
       if (value !== undefined && shape(value)) found.push(await entryOf(cell));
+      else unread += 1;
     }
+    // What may be lost at any time is read anew; nobody has to do anything.
+    if (unread > 0 && durability !== 'forgetful') tellUnreadable(name, unread);
     return found.sort((one, other) => (one.key < other.key ? -1 : 1));
   };
 

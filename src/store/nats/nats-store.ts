@@ -96,6 +96,7 @@ export class NatsStore implements Store {
         this.#during(work).catch((error: unknown) => {
           throw refusedBefore(error);
         }),
+      unreadable: (name, count) => this.#unreadable(name, count),
       watch: (stream, prefix, heard) => this.#watch(stream, prefix, heard),
     };
     this.#sweeping = this.#sweepLater();
@@ -240,6 +241,14 @@ export class NatsStore implements Store {
     const problem = `the stream ${stream} at ${this.#place.url} ${what}, so what was kept in it is missing: restore it, or ${remedy} to go on without it`;
     this.#damage ??= problem;
     this.#say('damaged', problem);
+  }
+
+  #unreadable(name: string, count: number): void {
+    const records = `${count} ${count === 1 ? 'record' : 'records'} of "${name}"`;
+    this.#say(
+      'damaged',
+      `${records} at ${this.#place.url} cannot be read and count as absent: make them anew, or restore the stream`,
+    );
   }
 
   #say(kind: 'damaged' | 'refused', detail: string): void {

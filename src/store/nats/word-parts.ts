@@ -11,6 +11,8 @@ export interface WordParts {
   readonly during: <T>(work: () => Promise<T>) => Promise<T>;
   /** The same for a change. */
   readonly changing: <T>(work: () => Promise<T>) => Promise<T>;
+  /** So many records of this name cannot be read, and count as absent. */
+  readonly unreadable: (name: string, count: number) => void;
   /** Follows the changes of a stream with keys. */
   readonly watch: (stream: KeptStream, prefix: string, heard: RecordsHeard) => Disposable;
 }

@@ -25,6 +25,20 @@ describe('the rate of a link', () => {
     expect(rate.taken()).toBe(10);
   });
 
+  it('is a twentieth of that for frames that are refused for want of room #principal-share', () => {
+    const clock = manualClock();
+    const rate = new FrameRate(clock);
+    const refused = (frames: number) => {
+      let waitMs = 0;
+      for (let frame = 0; frame < frames; frame += 1) waitMs = rate.taken() + rate.refused();
+      return waitMs;
+    };
+    expect(refused(1_000)).toBe(0);
+    expect(refused(100)).toBeGreaterThan(10);
+    clock.advance(50);
+    expect(rate.taken()).toBe(10);
+  });
+
   it('does not save up more than it may send at once', () => {
     const clock = manualClock();
     const rate = new FrameRate(clock);

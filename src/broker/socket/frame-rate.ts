@@ -1,10 +1,13 @@
 // How fast one link may send: so many frames in a second, and as many at once after a pause. It counts every frame
-// that came, and says how long to read nothing more; nothing is dropped.
+// that came, and says how long to read nothing more; nothing is dropped. A frame that asks for what there is no room for
+// counts as many: whoever does not wait for room is slowed, and takes less of the time of the others.
 
 import type { Clock } from '../../kernel/clock.ts';
 
 const framesPerSecond = 40_000;
 const burst = 20_000;
+/** What one that is refused for want of room counts, besides itself. */
+const refusedFrames = 19;
 /** Timers are not finer, and reading in many small pieces costs more. */
 const shortestMs = 10;
 
@@ -20,9 +23,18 @@ export class FrameRate {
 
   /** One frame has come: for how many milliseconds nothing more is to be read; 0: go on. */
   taken(): number {
+    return this.#count(1);
+  }
+
+  /** The last one was refused for want of room; as above. */
+  refused(): number {
+    return this.#count(refusedFrames);
+  }
+
+  #count(frames: number): number {
     const now = this.#clock.now();
     const more = ((now - this.#at) * framesPerSecond) / 1_000;
-    this.#left = Math.min(burst, this.#left + more) - 1;
+    this.#left = Math.min(burst, this.#left + more) - frames;
     this.#at = now;
     if (this.#left >= 0) return 0;
     return Math.max(shortestMs, (-this.#left * 1_000) / framesPerSecond);

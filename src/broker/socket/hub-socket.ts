@@ -110,7 +110,7 @@ export class HubSocket implements Peer {
   #received(data: Buffer, isBinary: boolean): void {
     if (this.#isOver) return;
     this.#silentPings = 0;
-    this.#slowDown();
+    this.#slowDown(this.#rate.taken());
     const frame = isBinary ? decodeClientFrame(data) : undefined;
     if (frame === undefined) return this.#refuse('bad_letter', 'that is no frame of this protocol');
     const { header, body } = frame;
@@ -132,8 +132,7 @@ export class HubSocket implements Peer {
   }
 
   /** A link that sends more than its rate is not read until its turn. */
-  #slowDown(): void {
-    const waitMs = this.#rate.taken();
+  #slowDown(waitMs: number): void {
     if (waitMs === 0 || this.#holds.has('rate')) return;
     this.#hold('rate');
     this.#rateTimer = this.#parts.clock.after(waitMs, () => this.#release('rate'), true);
@@ -223,6 +222,9 @@ export class HubSocket implements Peer {
       this.#send({ is: 'refused', n, reason: 'not_kept', detail: 'an unexpected error' });
       return;
     }
+    // An orchestrator is refused for what others do not read.
+    const isOwnHaste = error.reason === 'full' && this.#identity.kind === 'worker';
+    if (isOwnHaste) this.#slowDown(this.#rate.refused());
     this.#send({ is: 'refused', n, reason: error.reason, detail: error.message });
   }
 

@@ -11,13 +11,13 @@ interface UnderWay {
 }
 
 export interface PartsLimits {
-  /** More than one process of a worker asks for at once. */
+  /** Far more than one process of a worker asks for at once: a link may learn late what has left (NATS: 20 ms). */
   readonly ofWorker: number;
   /** Waiting to be sent on the link, whatever it is. */
   readonly backlogBytes: number;
 }
 
-export const usualPartsLimits: PartsLimits = { ofWorker: 32, backlogBytes: 32 * 1024 * 1024 };
+export const usualPartsLimits: PartsLimits = { ofWorker: 128, backlogBytes: 64 * 1024 * 1024 };
 
 export class PartsUnderWay {
   readonly #limits: PartsLimits;

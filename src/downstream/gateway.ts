@@ -69,7 +69,7 @@ export interface GatewayParts {
   readonly clock: Clock;
   readonly identity: Identity;
   readonly settings: GatewaySettings;
-  /** The one server behind it has not given a list, for this reason. */
+  /** The one server behind it is connected and has not given a list, for this reason. */
   readonly notGiven?: (fault: Fault) => void;
   /** Which replica it is, where there are several. */
   readonly replica?: Replica | undefined;

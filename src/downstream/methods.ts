@@ -176,7 +176,8 @@ function assertGiven(gateway: Gateway, incoming: Incoming, kind: ListKind): void
   });
   const failure = isConnected ? catalogue.lists.failure(kind) : supervisor.lastFault?.fault;
   const fault = failure?.with({ server: name }) ?? late;
-  gateway.notGiven?.(fault);
+  // Why there is no connection is reported where it was lost.
+  if (isConnected) gateway.notGiven?.(fault);
   throw fault;
 }
 

@@ -117,6 +117,25 @@ describe('a public result', () => {
   });
 });
 
+describe('a public result that is stored between a look and a claim', () => {
+  it('is taken, and not fetched again #shared-cache', async () => {
+    const { replica, get, records, count } = shared();
+    const [one, two] = [replica(), replica()];
+    // Both know that results of this kind are public.
+    await get(one, { id: 'earlier' });
+    await get(two, { id: 'earlier' });
+    const putIfAbsent = records.putIfAbsent.bind(records);
+    const claim = async (...args: Parameters<Records['putIfAbsent']>) => {
+      Object.assign(records, { putIfAbsent });
+      await get(one);
+      return await putIfAbsent(...args);
+    };
+    Object.assign(records, { putIfAbsent: claim });
+    expect((await get(two)).toString()).toBe('result 2');
+    expect(count()).toBe(2);
+  });
+});
+
 describe('an invalidation', () => {
   it('at one replica ends what all of them share, and tells them #shared-cache', async () => {
     const { replica, get, count } = shared();

@@ -102,12 +102,25 @@ export class SharedResults {
     const { clock } = this.#parts;
     const deadline = clock.now() + flightMs;
     while (clock.now() < deadline) {
-      if ((await this.#claim(id, epoch)) !== 'taken') return undefined;
+      const claimed = await this.#claim(id, epoch);
+      if (claimed === 'ours') return await this.#storedSince(id, epoch);
+      if (claimed === undefined) return undefined;
       await new Promise<void>((resolve) => void clock.after(lookMs, resolve));
       const found = inEpoch(await this.#find(id), epoch);
       if (found !== undefined) return found;
     }
     return undefined;
+  }
+
+  /** Another one may have stored it and let go of its claim between our last look and our claim. */
+  async #storedSince(id: string, epoch: string): Promise<SharedResult | undefined> {
+    const found = inEpoch(await this.#find(id), epoch);
+    if (found !== undefined) await this.#letGo(id, epoch);
+    return found;
+  }
+
+  async #letGo(id: string, epoch: string): Promise<void> {
+    await this.#inTime(({ records, keyOf }) => records.remove(keyOf(flightOf(id, epoch))));
   }
 
   async #claim(id: string, epoch: string): Promise<'ours' | 'taken' | undefined> {
@@ -137,8 +150,7 @@ export class SharedResults {
       const stored: StoredResult = { text: result.bytes.toString('utf8'), expiresAt, epoch };
       await this.#inTime(({ records, keyOf }) => records.put(keyOf(id), stored, { ttlMs }));
     }
-    if (!wasPublic) return;
-    await this.#inTime(({ records, keyOf }) => records.remove(keyOf(flightOf(id, epoch))));
+    if (wasPublic) await this.#letGo(id, epoch);
   }
 
   async #find(id: string): Promise<FoundResult | undefined> {

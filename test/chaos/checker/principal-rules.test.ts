@@ -189,6 +189,11 @@ testRows(
         later(revoked(run.call('x', DOCS).ledger('x', 'received begin done')), 900).result('x'),
     },
     {
+      title: 'one that its client gives up later was open if a server had received it',
+      wrong: (run) => later(revoked(run.call('x', DOCS).ledger('x', 'received')), 1001).cancel('x'),
+      right: (run) => later(revoked(run.call('x', DOCS)), 1001).cancel('x'),
+    },
+    {
       title: 'no stream is open any more',
       wrong: (run) =>
         later(revoked(run.history('ann', stream('open'))), 1001).history('ann', stream('closed')),

@@ -99,7 +99,9 @@ export class PrincipalRule {
       this.#verdict.adds(LATE);
     // One that is refused was not open; whether it was received is asked above.
     const isRefused = call.answers[0]?.kind === 'rpc-error';
-    const wasOpen = call.sentAt <= endAt && ended > endAt && !isRefused;
+    // Nor is it known how one would have ended that its client gave up before it was received.
+    const isGivenUp = call.fate === 'cancelled' && trace.receipts.length === 0;
+    const wasOpen = call.sentAt <= endAt && ended > endAt && !isRefused && !isGivenUp;
     const isServed = call.sentAt > endAt && call.answers.length > 0 && !isRefused;
     if (call.sentAt > endAt) this.#verdict.adds('roles: calls with a token that was revoked');
     if (late.length === 0 && !wasOpen && !isServed) return;

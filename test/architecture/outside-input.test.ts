@@ -115,8 +115,6 @@ describe('an array', () => {
   it('is never spread into the arguments of a call, unless it is known to be short', () => {
     const allowed = {
       'src/upstream/stdio/outbox.ts: pieces.push(...frame)': 'the pieces of one frame: a handful',
-      "src/downstream/http/legacy/legacy-reply.ts: pieces.push(pieces.length === 0 ? '[' : ',', ...frame)":
-        'the pieces of one frame',
       'src/downstream/incoming.ts: resultFrame(this.id, ...result)': 'the pieces of one result',
       'src/store/sqlite/tables.ts: this.sql(`INSERT OR REPLACE INTO ${table} VALUES (${places})`).run(...values, digestOf(values))':
         'the columns of a table',

@@ -9,6 +9,7 @@ import { connect } from '@nats-io/transport-node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
+import { legacyHeaders } from '../support/http-front.ts';
 import { executions, readLedger } from '../support/ledger.ts';
 import { startPlainNats } from '../support/nats-store-place.ts';
 import { Replicas } from '../support/replicas.ts';
@@ -252,6 +253,31 @@ describe('a replica that ends', () => {
     await Promise.all(load);
     expect(failures).toEqual([]);
     expect(ended?.code).toBe(0);
+  });
+
+  it('in order, answers what it has passed on to others before #replicas', async () => {
+    const { fleet, ledger } = await replicas(2);
+    const [first, second] = fleet.all;
+    const bearer = { authorization: `Bearer ${await fleet.token('all')}` };
+    const ask = (url = '', method = '', params: object = {}, session?: string) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { ...legacyHeaders(session), ...bearer },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      });
+    const clientInfo = { name: 'c', version: '1' };
+    const setup = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const { headers } = await ask(second?.served.url, 'initialize', setup);
+    const session = headers.get('mcp-session-id') ?? '';
+    // Longer than a replica without calls stays, and than its connections do then.
+    const slow = { name: 'old__slow', arguments: { ms: 4_500, nonce: 'passed-on' } };
+    const asked = ask(first?.served.url, 'tools/call', slow, session);
+    await until(() => executions(ledger, 'passed-on') === 1, 'the call to run');
+    const ended = first?.served.stop();
+    const text = await (await asked).text();
+    expect(text).toContain('"id":1,"result"');
+    expect(text).not.toContain('isError');
+    expect((await ended)?.code).toBe(0);
   });
 
   it('by kill -9 leaves its sessions to the others #replicas', async () => {

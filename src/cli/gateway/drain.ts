@@ -28,14 +28,18 @@ export function drainTelling(
   return drained;
 }
 
-/** The end of an instance: nothing new begins, and calls may end. */
-export async function drainAll(served: Served, control: Control | undefined): Promise<void> {
+/** The end of an instance: nothing new begins, and calls may end; so many were passed on to other replicas. */
+export async function drainAll(
+  served: Served,
+  control: Control | undefined,
+  passedOn = 0,
+): Promise<void> {
   const { host, gateway, instance } = served;
   const { shell } = served.invocation;
   const { drainMs } = host.config;
   const isAsked = control?.isEndAsked() ?? false;
   await Promise.all([
-    drainTelling(shell, gateway, drainMs, instance?.underWay),
+    drainTelling(shell, gateway, drainMs, passedOn + (instance?.underWay ?? 0)),
     instance?.drain(drainMs, isAsked),
   ]);
 }

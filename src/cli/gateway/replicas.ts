@@ -46,6 +46,7 @@ export class Replicas implements AsyncDisposable {
   readonly otherKey: Promise<Fault>;
   #foundOtherKey: (wrong: Fault) => void = () => {};
   #comparing: Disposable | undefined;
+  #isEnded = false;
   #news: BreakerNews | undefined;
   #host: OpenedHost | undefined;
   #accept: (connection: Duplex) => void = (connection) => void connection.destroy();
@@ -140,13 +141,14 @@ export class Replicas implements AsyncDisposable {
   async leave(): Promise<void> {
     this.tunnels.stopAccepting();
     const other = await this.tunnels.connectAny();
-    if (other === undefined) return;
-    other.destroy();
+    if (other === 'absent') return;
+    if (typeof other !== 'string') other.destroy();
     await new Promise<void>((resolve) => void this.#clock.after(noticeMs, resolve));
   }
 
   /** The store could not be read: as soon as it can be. */
   #compareLater(host: OpenedHost): void {
+    if (this.#isEnded) return;
     const compare = async () => {
       const wrong = await this.#compareKeys(host);
       if (wrong instanceof Fault) this.#foundOtherKey(wrong);
@@ -181,6 +183,7 @@ export class Replicas implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnded = true;
     this.#comparing?.[Symbol.dispose]();
     this.#news?.[Symbol.dispose]();
     this.tunnels[Symbol.dispose]();

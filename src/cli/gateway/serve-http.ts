@@ -93,11 +93,13 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     await instance?.stopListening();
     throw why;
   }
+  const endsAt = clock.now() + host.config.drainMs;
   const left = served.replicas?.leave();
-  const drained = drainAll(served, control);
+  const drained = drainAll(served, control, front.passedOn);
   front.drain();
   await Promise.all([drained, left]);
-  await Promise.all([front.close(), control?.clients.close()]);
+  const passedOnMs = Math.max(0, endsAt - clock.now());
+  await Promise.all([front.close(passedOnMs), control?.clients.close()]);
   // The lock is released after the host has closed the database.
   await instance?.stopListening();
   await host.close();

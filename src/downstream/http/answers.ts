@@ -101,6 +101,16 @@ export function refuseWire(
   refuseRpc(res, 400, { code: rpcCode, message }, id);
 }
 
+/** For a request that may be sent again soon. */
+export const retryLater: HeaderList = ['Retry-After', '5'];
+
+/** What it is for may be at another replica, which cannot be reached now; nothing was done. */
+export function refuseUnreached(res: ServerResponse): void {
+  const words =
+    'Service Unavailable: the replica that has what this request is for cannot be reached now; try again';
+  refuseHttp(res, 503, words, retryLater);
+}
+
 /** A plain object, for addresses without MCP. */
 export function answerPlainly(
   res: ServerResponse,

@@ -62,3 +62,14 @@ export function ownCopy(frame: Frame, bytes: number): Frame {
   const text = byteText(frame);
   return [Buffer.byteLength(text) === bytes ? text : Buffer.from(text, 'latin1')];
 }
+
+/** Messages as one batch. */
+export function listOf(frames: readonly Frame[]): Frame {
+  const pieces: (string | Buffer)[] = [];
+  for (const frame of frames) {
+    pieces.push(pieces.length === 0 ? '[' : ',');
+    for (const piece of frame) pieces.push(piece);
+  }
+  pieces.push(']');
+  return pieces;
+}

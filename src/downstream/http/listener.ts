@@ -91,8 +91,13 @@ export interface HttpFront {
    * their sessions, stored ones included, and their streams end, and what is left of them is closed.
    */
   endAccess(ids: ReadonlySet<string>): void;
-  /** Resolves when nothing is open any more. A second call joins the first. */
-  close(): Promise<void>;
+  /** How many requests were passed on to other replicas and have no answer yet. */
+  readonly passedOn: number;
+  /**
+   * Resolves when nothing is open any more. What was passed on to other replicas may still be answered within this
+   * time. A second call joins the first.
+   */
+  close(passedOnMs?: number): Promise<void>;
 }
 
 /** Listens, or throws a Fault that says why not. */
@@ -127,6 +132,7 @@ class HttpListener implements HttpFront {
   readonly #mcp: McpEndpoint;
   readonly #sessions: Sessions;
   readonly #old: OldTransport;
+  readonly #passing: PassingOn;
   /** Connections that other replicas have opened; each as long as it is used. */
   readonly #fromPeers = new WeakSet<object>();
   /** Connections beyond the limit, each until it has been answered. */
@@ -163,6 +169,7 @@ class HttpListener implements HttpFront {
       kept.forgetAllBut(options.principals).catch(caught);
     }
     const passing = new PassingOn(this.#edge, this.#sessions);
+    this.#passing = passing;
     this.#old = new OldTransport(this.#edge, this.#sessions, passing);
     const legacy = new LegacyEndpoint(this.#edge, this.#sessions, passing);
     this.#mcp = new McpEndpoint(this.#edge, legacy, passing);
@@ -240,18 +247,23 @@ class HttpListener implements HttpFront {
     this.#door.endAccess(ids);
   }
 
-  close(): Promise<void> {
-    this.#ending ??= this.#end();
+  get passedOn(): number {
+    return this.#passing.underWay;
+  }
+
+  close(passedOnMs = 0): Promise<void> {
+    this.#ending ??= this.#end(passedOnMs);
     return this.#ending;
   }
 
-  async #end(): Promise<void> {
+  async #end(passedOnMs: number): Promise<void> {
     const server = this.#server;
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
     this.drain();
     this.#old.endAll();
+    await this.#passing.drain(passedOnMs);
     const quiet = new Promise<void>((resolve) => {
       if (this.#underWay === 0) resolve();
       else this.#quiet = resolve;

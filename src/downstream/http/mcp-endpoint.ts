@@ -7,7 +7,7 @@ import { textOf } from '../../wire/decode.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { internalError } from '../refusals.ts';
-import { accept, refuseRpc, refuseWire } from './answers.ts';
+import { accept, refuseRpc, refuseUnreached, refuseWire } from './answers.ts';
 import { eraOf } from './headers/era-of.ts';
 import { readsEvents } from './headers/media-types.ts';
 import { paramRefusal } from './headers/param-agreement.ts';
@@ -15,12 +15,10 @@ import type { Edge } from './http-context.ts';
 import type { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { ModernReply } from './modern-reply.ts';
 import { unlessRefused } from './refused-json.ts';
+import { carriedOne, endless } from './replicas/carried.ts';
 import { refuseMoved } from './replicas/forward.ts';
-import type { PassingOn } from './replicas/passing-on.ts';
+import type { PassingOn, ToHolder } from './replicas/passing-on.ts';
 import type { RequestContext } from './route-table.ts';
-
-/** A subscription has no end of its own; it is ended at shutdown. */
-const endless = 'subscriptions/listen';
 
 export class McpEndpoint {
   readonly #edge: Edge;
@@ -74,21 +72,29 @@ export class McpEndpoint {
     const holder = this.#edge.peers && front.holderOf?.(message, principal);
     if (holder !== undefined && this.#passing.mayPassOn(holder, context)) {
       return this.#passOn(message, context, () =>
-        this.#passing.toHolder(holder, context, message, true),
+        this.#passing.toHolder(holder, context, carriedOne(message), true),
       );
     }
     if (holder === undefined && this.#passing.isMisplaced(context)) return refuseMoved(res);
     if (holder === undefined && this.#passing.handsOver(context)) {
-      return this.#passOn(message, context, () => this.#passing.toAnother(context, message, true));
+      return this.#passOn(message, context, () =>
+        this.#passing.toAnother(context, carriedOne(message), true),
+      );
     }
     this.#here(message, context);
   }
 
   /** To another replica, or on with it here if that one is gone. */
-  #passOn(message: Message, context: RequestContext, pass: () => Promise<boolean>): void {
+  #passOn(
+    message: Message,
+    context: RequestContext,
+    pass: () => Promise<ToHolder | boolean>,
+  ): void {
     pass()
-      .then((isPassedOn) => {
-        if (!isPassedOn && !context.res.closed) this.#here(message, context);
+      .then((outcome) => {
+        if (outcome === true || outcome === 'answered' || context.res.closed) return;
+        if (outcome === 'unknown') refuseUnreached(context.res);
+        else this.#here(message, context);
       })
       .catch((error: unknown) => {
         this.#edge.front.caught(error);

@@ -33,9 +33,9 @@ function replicas() {
   return { server, clock, errors, replica };
 }
 
-async function opened(tunnels: Tunnels): Promise<Duplex> {
-  const connected = await tunnels.connect('aaaaaaaa');
-  if (connected === undefined) throw new Error('it is gone');
+async function opened(tunnels: Tunnels, replica = 'aaaaaaaa'): Promise<Duplex> {
+  const connected = await tunnels.connect(replica);
+  if (typeof connected === 'string') throw new Error(`it is ${connected}`);
   return connected.connection;
 }
 
@@ -124,7 +124,7 @@ describe('a tunnel to another replica', () => {
     replica('aaaaaaaa', (tunnel) => void tunnel.destroy());
     const { tunnels } = replica('bbbbbbbb');
     const connected = await tunnels.connect('aaaaaaaa');
-    if (connected !== undefined) await closing(connected.connection);
+    if (typeof connected !== 'string') await closing(connected.connection);
     expect(tunnels.size).toBe(0);
   });
 
@@ -223,12 +223,12 @@ describe('a tunnel to another replica', () => {
     const one = replica('aaaaaaaa', (tunnel) => accepted.push(tunnel));
     const other = replica('bbbbbbbb', (tunnel) => accepted.push(tunnel), Buffer.alloc(32, 'x'));
     one.bus.ask = () => Promise.resolve(Buffer.from('{"replica":"cccccccc","tunnel":"dddddddd"}'));
-    await expect(one.tunnels.connect('cccccccc')).rejects.toBeInstanceOf(BusError);
+    await expect(one.tunnels.connect('cccccccc')).resolves.toBe('unknown');
     other.bus.ask = (
       (ask) => (subject: string, body: Uint8Array) =>
         Promise.race([ask(subject, body), turned()])
     )(other.bus.ask.bind(other.bus));
-    await expect(other.tunnels.connect('aaaaaaaa')).resolves.toBeUndefined();
+    await expect(other.tunnels.connect('aaaaaaaa')).resolves.toBe('late');
     expect([accepted, one.tunnels.size, other.tunnels.size]).toEqual([[], 0, 0]);
   });
 
@@ -242,6 +242,37 @@ describe('a tunnel to another replica', () => {
     clock.advance(2_000);
     await closed;
     expect(tunnels.size).toBe(0);
+  });
+
+  it('ends with its other end, also if that one has lost the bus for a moment and could not say so #replicas', async () => {
+    const { replica, clock } = replicas();
+    const accepted: Duplex[] = [];
+    const one = replica('aaaaaaaa', (tunnel) => accepted.push(tunnel));
+    const { tunnels } = replica('bbbbbbbb');
+    const [tunnel, back] = [await opened(tunnels), await opened(one.tunnels, 'bbbbbbbb')];
+    one.bus.lose();
+    one.bus.comeBack();
+    const other = await opened(tunnels);
+    expect([accepted[0]?.destroyed, back.destroyed, tunnels.size]).toEqual([true, true, 3]);
+    const closed = closing(tunnel);
+    clock.advance(2_000);
+    await closed;
+    await settled();
+    expect([other.destroyed, tunnels.size]).toEqual([false, 1]);
+  });
+
+  it('is still read to its end if the other end has sent all of it, and is gone by then #replicas', async () => {
+    const { replica, clock } = replicas();
+    const whole = Buffer.alloc(windowBytes / 2, 'some bytes ');
+    const one = replica('aaaaaaaa', (tunnel) => void tunnel.resume().end(whole));
+    const { tunnels } = replica('bbbbbbbb');
+    const tunnel = await opened(tunnels);
+    tunnel.end();
+    await settled();
+    expect(one.tunnels.size).toBe(0);
+    clock.advance(2_000);
+    await settled();
+    expect((await read(tunnel)).equals(whole)).toBe(true);
   });
 
   it('ends with the bus #replicas', async () => {
@@ -283,11 +314,11 @@ describe('a peer', () => {
     replica('cccccccc', echo);
     const { tunnels } = replica('bbbbbbbb');
     const tunnel = await opened(tunnels);
-    const other = (await tunnels.connect('cccccccc'))?.connection;
+    const other = await opened(tunnels, 'cccccccc');
     killed.bus.vanish();
     clock.advance(2_000);
     await settled();
-    expect([tunnel.destroyed, other?.destroyed]).toEqual([true, false]);
+    expect([tunnel.destroyed, other.destroyed]).toEqual([true, false]);
   });
 
   it('is asked for a sign of life while there is a tunnel to it, and again with the next #replicas', async () => {
@@ -318,8 +349,8 @@ describe('a peer', () => {
     expect(third.destroyed).toBe(true);
   });
 
-  it('is not said to be gone while the bus is, and has no ears after its end #replicas', async () => {
-    const { replica } = replicas();
+  it('is not said to be gone while the bus is, or is just back, and has no ears after its end #replicas', async () => {
+    const { replica, clock } = replicas();
     const one = replica('aaaaaaaa', echo);
     const { tunnels, bus } = replica('bbbbbbbb');
     bus.lose();
@@ -327,12 +358,55 @@ describe('a peer', () => {
     bus.comeBack();
     await expect(tunnels.isAlive('aaaaaaaa')).resolves.toBe(true);
     one.tunnels[Symbol.dispose]();
+    // It may be about to come back.
+    await expect(tunnels.isAlive('aaaaaaaa')).rejects.toBeInstanceOf(BusError);
+    await expect(tunnels.connect('aaaaaaaa')).resolves.toBe('unknown');
+    clock.advance(6_000);
     await expect(tunnels.isAlive('aaaaaaaa')).resolves.toBe(false);
-    await expect(tunnels.connect('aaaaaaaa')).resolves.toBeUndefined();
+    await expect(tunnels.connect('aaaaaaaa')).resolves.toBe('absent');
   });
 });
 
 describe('a replica', () => {
+  it('has only so many tunnels, those it opens and those of others #no-growth #replicas', async () => {
+    const { replica } = replicas();
+    const accepted: Duplex[] = [];
+    const one = replica('aaaaaaaa', (tunnel) => accepted.push(tunnel));
+    const { tunnels } = replica('bbbbbbbb');
+    for (let count = 0; count < 16_384; count += 1) await opened(tunnels);
+    await expect(tunnels.connect('aaaaaaaa')).resolves.toBe('unknown');
+    const third = replica('cccccccc');
+    await expect(third.tunnels.connect('aaaaaaaa')).resolves.toBe('unknown');
+    expect([tunnels.size, one.tunnels.size, third.tunnels.size]).toEqual([16_384, 16_384, 0]);
+    accepted.at(-1)?.destroy();
+    await settled();
+    await expect(third.tunnels.connect('aaaaaaaa')).resolves.toMatchObject({ isEnding: false });
+  });
+
+  it('keeps only so much of what comes before the answer #no-growth #replicas', async () => {
+    const { replica } = replicas();
+    replica('aaaaaaaa', (tunnel) => {
+      for (let count = 0; count < 20; count += 1) tunnel.write('some bytes');
+    });
+    const { tunnels, bus } = replica('bbbbbbbb');
+    const ask = bus.ask.bind(bus);
+    bus.ask = async (...args) => {
+      const answer = await ask(...args);
+      await turned().catch(() => {});
+      return answer;
+    };
+    const tunnel = await opened(tunnels);
+    tunnel.resume();
+    // What is missing is noticed with the next message.
+    expect(tunnel.destroyed).toBe(false);
+    const closed = closing(tunnel);
+    const heard: Buffer[] = [];
+    tunnel.on('data', (part: Buffer) => heard.push(part));
+    tunnels[Symbol.dispose]();
+    await closed;
+    expect(Buffer.concat(heard).length).toBeLessThanOrEqual(16 * 'some bytes'.length);
+  });
+
   it('that is gone is said to be, at once; one that shuts down says that itself #replicas', async () => {
     const { replica } = replicas();
     const draining = replica('aaaaaaaa', echo);
@@ -341,7 +415,7 @@ describe('a replica', () => {
     draining.tunnels.stopAccepting();
     expect(await tunnels.connect('aaaaaaaa')).toMatchObject({ isEnding: true });
     for (const gone of ['cccccccc', '*', 'a.b', '']) {
-      await expect(tunnels.connect(gone)).resolves.toBeUndefined();
+      await expect(tunnels.connect(gone)).resolves.toBe('absent');
     }
     await expect(tunnels.isAlive('aaaaaaaa')).resolves.toBe(true);
     await expect(tunnels.isAlive('cccccccc')).resolves.toBe(false);

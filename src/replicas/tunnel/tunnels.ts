@@ -1,7 +1,6 @@
 // The tunnels of one replica: opening one to another replica, or to any that accepts work, and accepting those of
-// others. A peer with open tunnels is asked for a sign of life every two seconds, because the bus says nothing of a
-// peer that was killed; if it is gone, its tunnels end. A replica that is shutting down is offered no new work, and says so
-// to those that ask for it by its name: what it has can still be reached.
+// others. A tunnel ends with the replica at its other end, and with that end of it (peers-life.ts). A replica that is
+// shutting down is offered no new work, and says so to those that ask for it by its name: what it has can still be reached.
 
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -18,6 +17,7 @@ import {
   refused,
   requestIn,
 } from './openings.ts';
+import { lifeMs, PeersLife } from './peers-life.ts';
 import { SealedFrames, type TunnelEnds } from './sealed-frames.ts';
 import { Tunnel } from './tunnel.ts';
 
@@ -37,10 +37,8 @@ export interface TunnelsParts {
 
 /** A peer that answers, answers at once: it only notes the tunnel. */
 const openMs = 2_000;
-const lifeEveryMs = 2_000;
-const lifeMs = 2_000;
-/** One that was late twice is gone. */
-const latest = 2;
+/** After the bus was lost, others come back to it within this time: until then, one that is not there may still run. */
+const graceMs = 6_000;
 const maxTunnels = 16_384;
 const group = 'replicas';
 /** More is not sent before the answer has come. */
@@ -50,35 +48,52 @@ const maxEarly = 16;
 interface Open {
   readonly tunnel: Tunnel;
   readonly peer: string;
+  /** What the peer calls it. */
+  readonly theirs: string;
   /** Absent until the other end has answered. */
   readonly frames?: SealedFrames;
   /** What has come before that was known; at most `maxEarly`. */
   readonly early: Uint8Array[];
 }
 
-interface Peer {
-  tunnels: number;
-  late: number;
-  timer: Disposable | undefined;
-}
+/** Why there is no connection. */
+export type NotConnected =
+  /** Nobody is there: the replica is gone, or none accepts work. */
+  | 'absent'
+  /** It did not answer in time. */
+  | 'late'
+  /** Whether it is there cannot be said now. */
+  | 'unknown';
 
 export class Tunnels implements Disposable {
   readonly #parts: TunnelsParts;
   /** Until they end; at most `maxTunnels`. */
   readonly #open = new Map<string, Open>();
-  /** Those with open tunnels, each until its last one ends. */
-  readonly #peers = new Map<string, Peer>();
+  readonly #life: PeersLife;
   readonly #subscriptions: Disposable[] = [];
   #forAny: Disposable | undefined;
   #isEnding = false;
+  #wasLost = false;
+  /** When the bus was last back after a loss; monotonic. */
+  #backAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: TunnelsParts) {
     this.#parts = parts;
     const { bus, subjects, id } = parts;
+    this.#life = new PeersLife({
+      ...parts,
+      namesAt: (peer) => this.#openTo(peer).map(({ theirs }) => theirs),
+      has: (name) => this.#open.has(name),
+      gone: (peer) => {
+        for (const { tunnel } of this.#openTo(peer)) tunnel.destroy(gone());
+      },
+      forgotten: (peer, names) => this.#forgotten(peer, names),
+    });
     this.#subscriptions.push(
       bus.subscribe(`${subjects}.tunnel.${id}.*`, (message) => this.#heard(message)),
-      bus.subscribe(`${subjects}.life.${id}`, (message) => message.answer(new Uint8Array())),
-      bus.onLoss(() => this.#endAll()),
+      this.#life,
+      bus.onLoss(() => this.#lost()),
+      bus.onReturn(() => this.#back()),
     );
   }
 
@@ -105,19 +120,17 @@ export class Tunnels implements Disposable {
     return this.#parts.id;
   }
 
-  /** To this replica; undefined if it is gone. Rejects with a BusError if that cannot be said. */
-  async connect(replica: string): Promise<Connected | undefined> {
-    return isReplicaId(replica) ? await this.#dial(`open.${replica}`) : undefined;
+  /** To this replica. */
+  async connect(replica: string): Promise<Connected | NotConnected> {
+    if (!isReplicaId(replica)) return 'absent';
+    const connected = await this.#dialled(`open.${replica}`);
+    return connected === 'absent' && this.#isJustBack ? 'unknown' : connected;
   }
 
-  /** To any other replica that accepts work; undefined if there is none, or that cannot be said. */
-  async connectAny(): Promise<Duplex | undefined> {
-    try {
-      return (await this.#dial('open'))?.connection;
-    } catch (error) {
-      if (error instanceof BusError) return undefined;
-      throw error;
-    }
+  /** To any other replica that accepts work. */
+  async connectAny(): Promise<Duplex | NotConnected> {
+    const connected = await this.#dialled('open');
+    return typeof connected === 'string' ? connected : connected.connection;
   }
 
   /** Whether this replica runs. Rejects with a BusError if that cannot be said. */
@@ -127,16 +140,17 @@ export class Tunnels implements Disposable {
       await bus.ask(`${subjects}.life.${replica}`, new Uint8Array(), lifeMs);
       return true;
     } catch (error) {
-      if (error instanceof BusError && error.reason !== 'lost') return false;
-      throw error;
+      if (!(error instanceof BusError) || error.reason === 'lost') throw error;
+      if (error.reason === 'absent' && this.#isJustBack) throw error;
+      return false;
     }
   }
 
   /** Called whenever another replica may have taken over what this one has: it has said so, or could not reach us. */
-  onDoubt(heard: () => void): Disposable {
+  onDoubt(heard: (why: 'told' | 'back') => void): Disposable {
     const { bus, subjects, id } = this.#parts;
-    const told = bus.subscribe(`${subjects}.taken.${id}`, heard);
-    const back = bus.onReturn(heard);
+    const told = bus.subscribe(`${subjects}.taken.${id}`, () => heard('told'));
+    const back = bus.onReturn(() => heard('back'));
     return {
       [Symbol.dispose]: () => {
         told[Symbol.dispose]();
@@ -151,7 +165,17 @@ export class Tunnels implements Disposable {
     if (isReplicaId(replica)) bus.publish(`${subjects}.taken.${replica}`, new Uint8Array());
   }
 
-  async #dial(word: string): Promise<Connected | undefined> {
+  async #dialled(word: string): Promise<Connected | NotConnected> {
+    try {
+      return await this.#dial(word);
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      return error.reason === 'lost' ? 'unknown' : error.reason;
+    }
+  }
+
+  /** Rejects with a BusError. */
+  async #dial(word: string): Promise<Connected> {
     const { bus, id, subjects, secret } = this.#parts;
     if (this.#open.size >= maxTunnels) {
       throw new BusError('lost', `${maxTunnels} connections to other replicas are open`);
@@ -162,7 +186,7 @@ export class Tunnels implements Disposable {
     const tunnel = this.#newTunnel(name, (frame) => send(frame));
     const early: Uint8Array[] = [];
     // Before it is answered: the other end may begin at once.
-    this.#open.set(name, { tunnel, peer: '', early });
+    this.#open.set(name, { tunnel, peer: '', theirs: '', early });
     const subject = `${subjects}.${word}`;
     let acceptor: Answered | undefined;
     try {
@@ -170,7 +194,6 @@ export class Tunnels implements Disposable {
       acceptor = answerIn(secret, opener, answer);
     } catch (error) {
       this.#open.delete(name);
-      if (error instanceof BusError && error.reason !== 'lost') return undefined;
       throw error;
     }
     if (acceptor === undefined) {
@@ -178,14 +201,15 @@ export class Tunnels implements Disposable {
       throw new BusError('lost', 'the other replica has too many connections, or another key');
     }
     // It may have been ended meanwhile, with the bus.
-    if (tunnel.destroyed) return undefined;
+    if (tunnel.destroyed) throw gone();
     const frames = new SealedFrames(secret, { opener, acceptor }, 'opener');
     send = this.#sender(frames, acceptor);
-    const open = { tunnel, peer: acceptor.replica, frames, early: [] };
+    const { replica: peer, tunnel: theirs } = acceptor;
+    const open = { tunnel, peer, theirs, frames, early: [] };
     this.#begin(name, open);
     for (const body of early) this.#take(open, body);
-    // And it may have been reset in the same turn.
-    if (tunnel.destroyed) return undefined;
+    // And it may have been reset in the same turn: that one serves nobody any more.
+    if (tunnel.destroyed) throw new BusError('absent', 'the other replica has ended');
     return { connection: tunnel, isEnding: acceptor.isEnding };
   }
 
@@ -209,17 +233,15 @@ export class Tunnels implements Disposable {
     const acceptor = { replica: id, tunnel: newName(), isEnding: this.#isEnding };
     const frames = new SealedFrames(secret, { opener, acceptor }, 'acceptor');
     const tunnel = this.#newTunnel(acceptor.tunnel, this.#sender(frames, opener));
-    this.#begin(acceptor.tunnel, { tunnel, peer: opener.replica, frames, early: [] });
+    const { replica: peer, tunnel: theirs } = opener;
+    this.#begin(acceptor.tunnel, { tunnel, peer, theirs, frames, early: [] });
     answer(openingAnswer(secret, opener, acceptor));
     accepted(tunnel);
   }
 
   #begin(name: string, open: Open): void {
     this.#open.set(name, open);
-    const peer = this.#peers.get(open.peer) ?? { tunnels: 0, late: 0, timer: undefined };
-    peer.tunnels += 1;
-    this.#peers.set(open.peer, peer);
-    if (peer.timer === undefined) this.#askLater(open.peer, peer);
+    this.#life.began(open.peer);
   }
 
   #heard({ subject, body }: BusMessage): void {
@@ -241,42 +263,31 @@ export class Tunnels implements Disposable {
   #closed(name: string): void {
     const open = this.#open.get(name);
     this.#open.delete(name);
-    const peer = open && this.#peers.get(open.peer);
-    if (open === undefined || peer === undefined) return;
-    peer.tunnels -= 1;
-    if (peer.tunnels > 0) return;
-    peer.timer?.[Symbol.dispose]();
-    this.#peers.delete(open.peer);
+    if (open !== undefined) this.#life.ended(open.peer);
   }
 
-  #askLater(id: string, peer: Peer): void {
-    peer.timer = this.#parts.clock.after(
-      lifeEveryMs,
-      () => {
-        this.#askForLife(id, peer).catch(this.#parts.caught);
-      },
-      true,
-    );
+  #openTo(peer: string): readonly Open[] {
+    return [...this.#open.values()].filter((open) => open.peer === peer);
   }
 
-  async #askForLife(id: string, peer: Peer): Promise<void> {
-    const { bus, subjects } = this.#parts;
-    try {
-      await bus.ask(`${subjects}.life.${id}`, new Uint8Array(), lifeMs);
-      peer.late = 0;
-    } catch (error) {
-      peer.late += error instanceof BusError && error.reason === 'absent' ? latest : 1;
+  /** As if it had said so itself: what it has sent before is still read. */
+  #forgotten(peer: string, names: ReadonlySet<string>): void {
+    for (const { tunnel, theirs } of this.#openTo(peer)) {
+      if (names.has(theirs)) tunnel.receive({ kind: 'reset' });
     }
-    if (this.#peers.get(id) !== peer) return;
-    if (peer.late >= latest) this.#end(id);
-    else this.#askLater(id, peer);
   }
 
-  /** Ends the tunnels of this peer. */
-  #end(peer: string): void {
-    for (const open of [...this.#open.values()]) {
-      if (open.peer === peer) open.tunnel.destroy(gone());
-    }
+  #lost(): void {
+    this.#wasLost = true;
+    this.#endAll();
+  }
+
+  #back(): void {
+    if (this.#wasLost) this.#backAt = this.#parts.clock.now();
+  }
+
+  get #isJustBack(): boolean {
+    return this.#parts.clock.now() - this.#backAt < graceMs;
   }
 
   #endAll(): void {

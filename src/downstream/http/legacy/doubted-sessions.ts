@@ -5,7 +5,7 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Caught } from '../../../kernel/contain.ts';
 import { ownerOf } from '../../../policy/principal.ts';
-import type { Elsewhere, Peers } from '../replicas/peers.ts';
+import type { Doubt, Elsewhere, Peers } from '../replicas/peers.ts';
 import type { HttpSession } from './http-session.ts';
 import type { KeptSessions } from './kept-sessions.ts';
 
@@ -22,22 +22,26 @@ export interface DoubtedSessionsParts {
 
 /** So often the store is asked again that could not be read, and a session whose calls have to end. */
 const againMs = 1_000;
+/** A client that was disconnected while a call ran comes back for its answer within this time. */
+const answerMs = 30_000;
 
 export class DoubtedSessions implements Disposable {
   readonly #parts: DoubtedSessionsParts;
   /** How many doubts there were when it was last known to be ours; each as long as its session is. */
   readonly #known = new WeakMap<HttpSession, number>();
-  /** Those of other replicas, each until its calls here have ended. */
-  readonly #leaving = new Set<HttpSession>();
+  /** Those of other replicas, with when a call of theirs last ran; each until its calls have ended, and `answerMs` longer. */
+  readonly #leaving = new Map<HttpSession, number>();
   readonly #subscription: Disposable;
   #doubts = 0;
+  /** The latest doubt that is no mere possibility: another replica has said so. */
+  #told = 0;
   #isLooking = false;
   #isClosed = false;
   #timer: Disposable | undefined;
 
   constructor(parts: DoubtedSessionsParts) {
     this.#parts = parts;
-    this.#subscription = parts.peers.onDoubt(() => this.#doubt());
+    this.#subscription = parts.peers.onDoubt((why) => this.#doubt(why));
   }
 
   opened(session: HttpSession): void {
@@ -48,15 +52,29 @@ export class DoubtedSessions implements Disposable {
     return this.#known.get(session) !== this.#doubts;
   }
 
-  /** The session, if it is ours; otherwise it is let go. */
-  async look(session: HttpSession): Promise<HttpSession | Elsewhere | 'unavailable' | undefined> {
+  /** One of this id that another replica has, and whose calls may run here. */
+  leaving(id: string): HttpSession | undefined {
+    return [...this.#leaving.keys()].findLast((session) => session.id === id);
+  }
+
+  /**
+   * The session, if it is ours; otherwise it is let go. While the store cannot be read, it is used as it was while the
+   * bus was lost, unless another replica has said that it took something over.
+   */
+  async find(session: HttpSession): Promise<HttpSession | Elsewhere | 'unavailable' | undefined> {
+    const found = await this.#look(session);
+    const isTold = (this.#known.get(session) ?? 0) < this.#told;
+    return found === 'unavailable' && !isTold && !session.isClosed ? session : found;
+  }
+
+  async #look(session: HttpSession): Promise<HttpSession | Elsewhere | 'unavailable' | undefined> {
     const { kept } = this.#parts;
     while (this.isDoubted(session)) {
       const doubts = this.#doubts;
       const found = await kept.look(session.id, session.principal, session.setup);
       if (found === 'unavailable') return found;
       if (found !== 'ours') {
-        this.#letGo(session);
+        this.letGo(session);
         return found;
       }
       this.#known.set(session, doubts);
@@ -66,15 +84,16 @@ export class DoubtedSessions implements Disposable {
 
   /** The access of these principals has ended, by id. */
   endAccess(ids: ReadonlySet<string>): void {
-    for (const session of [...this.#leaving]) {
+    for (const session of [...this.#leaving.keys()]) {
       if (!ids.has(ownerOf(session.principal).id)) continue;
       this.#leaving.delete(session);
       session.endAccess();
     }
   }
 
-  #doubt(): void {
+  #doubt(why: Doubt): void {
     this.#doubts += 1;
+    if (why === 'told') this.#told = this.#doubts;
     if (this.#isLooking || this.#isClosed) return;
     this.#isLooking = true;
     this.#lookAtAll()
@@ -90,25 +109,29 @@ export class DoubtedSessions implements Disposable {
       const doubted = this.#parts.sessions().filter((one) => this.isDoubted(one));
       if (doubted.length === 0 || this.#isClosed) return;
       for (const session of doubted) {
-        if ((await this.look(session)) !== 'unavailable') continue;
+        if ((await this.#look(session)) !== 'unavailable') continue;
         await new Promise<void>((resolve) => void this.#parts.clock.after(againMs, resolve, true));
         break;
       }
     }
   }
 
-  #letGo(session: HttpSession): void {
+  /** Another replica has it, or it has ended there. */
+  letGo(session: HttpSession): void {
     this.#parts.remove(session);
     if (session.isClosed) return;
+    session.former = undefined;
     session.stopListening();
-    this.#leaving.add(session);
+    this.#leaving.set(session, Number.NEGATIVE_INFINITY);
     this.#closeQuiet();
   }
 
   #closeQuiet(): void {
     this.#timer?.[Symbol.dispose]();
-    for (const session of [...this.#leaving]) {
-      if (session.isBusy) continue;
+    const now = this.#parts.clock.now();
+    for (const [session, ranAt] of [...this.#leaving]) {
+      if (session.isWorking) this.#leaving.set(session, now);
+      if (session.isBusy || now - ranAt < answerMs) continue;
       this.#leaving.delete(session);
       session.close();
     }
@@ -120,7 +143,7 @@ export class DoubtedSessions implements Disposable {
     this.#isClosed = true;
     this.#subscription[Symbol.dispose]();
     this.#timer?.[Symbol.dispose]();
-    for (const session of this.#leaving) session.close();
+    for (const session of this.#leaving.keys()) session.close();
     this.#leaving.clear();
   }
 }

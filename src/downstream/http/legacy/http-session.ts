@@ -67,6 +67,8 @@ export class HttpSession implements Outlet, SetUpSession {
   askedBytes = 0;
   /** When that was stored last; monotonic. */
   storedAt = 0;
+  /** The replica that had it before, as long as something of it may still run there. */
+  former: string | undefined;
   readonly #edge: Edge;
   readonly #table: SessionTable;
   readonly #session: Session;
@@ -119,6 +121,11 @@ export class HttpSession implements Outlet, SetUpSession {
   get isBusy(): boolean {
     const isListening = (this.#listening?.length ?? 0) > 0;
     return isListening || this.opening !== undefined || this.#session.inFlight > 0;
+  }
+
+  /** Whether any of its requests is running. */
+  get isWorking(): boolean {
+    return this.#session.inFlight > 0;
   }
 
   /** In the client's own words, and by the way of all its requests: what it may not do now is refused. */

@@ -155,7 +155,7 @@ describe('a store that fails', () => {
     const { stored, clock, errors } = keptSessions();
     const caught = (error: unknown) => void errors.push(error);
     const of = (replica: string) =>
-      new KeptSessions({ records: stored, clock, idleMs, caught, replica });
+      new KeptSessions({ records: stored, clock, idleMs: 60_000, caught, replica });
     const [one, other] = [of('one'), of('other')];
     const setup = setupOf();
     await one.keep('a', ann, setup);
@@ -174,10 +174,73 @@ describe('a store that fails', () => {
     const keeping = one.keep('a', ann, setup, () => {
       isLost = true;
     });
-    clock.advance(250);
+    clock.advance(5_000);
     await keeping;
     expect(isLost).toBe(false);
     go();
     await until(() => isLost, 'it to be said');
+  });
+});
+
+describe('a session of one of several replicas', () => {
+  function replica(name: string, idleMs = 60_000) {
+    const { stored, clock, errors } = keptSessions();
+    const caught = (error: unknown) => void errors.push(error);
+    const kept = new KeptSessions({ records: stored, clock, idleMs, caught, replica: name });
+    const lost: string[] = [];
+    const keep = (setup: ClientSetup) => kept.keep('a', ann, setup, () => lost.push('lost'));
+    return { kept, keep, lost, stored, clock };
+  }
+
+  it('is stored before its client hears of it, and no longer waited for than is bearable #replicas', async () => {
+    const { keep, kept, stored, clock } = replica('one');
+    const putIfAbsent = stored.putIfAbsent.bind(stored);
+    let go = () => {};
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slowly: typeof putIfAbsent = async (...args) => {
+      await slow;
+      return await putIfAbsent(...args);
+    };
+    Object.assign(stored, { putIfAbsent: slowly });
+    const tooLong = keep(setupOf());
+    clock.advance(5_000);
+    await tooLong;
+    let isKept = false;
+    const keeping = keep(setupOf()).then(() => {
+      isKept = true;
+    });
+    clock.advance(2_000);
+    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(isKept).toBe(false);
+    go();
+    await keeping;
+    expect(await kept.find('a', ann)).toBeInstanceOf(ClientSetup);
+  });
+
+  it('is stored again if it was in use for longer than its record could be renewed #replicas', async () => {
+    const { keep, kept, lost, clock } = replica('one', idleMs);
+    const setup = setupOf();
+    await keep(setup);
+    clock.advance(1.5 * idleMs);
+    expect(await kept.find('a', ann)).toBeUndefined();
+    expect(await kept.look('a', ann, setup)).toBe('ours');
+    expect(await kept.find('a', ann)).toBeInstanceOf(ClientSetup);
+    clock.advance(1.5 * idleMs);
+    await keep(setup);
+    expect(await kept.find('a', ann)).toBeInstanceOf(ClientSetup);
+    expect(lost).toEqual([]);
+  });
+
+  it('has ended if its record was removed before that #replicas', async () => {
+    const { keep, kept, lost, clock } = replica('one', idleMs);
+    const setup = setupOf();
+    await keep(setup);
+    clock.advance(idleMs);
+    await kept.forget('a');
+    expect(await kept.look('a', ann, setup)).toBeUndefined();
+    await keep(setup);
+    expect(lost).toEqual(['lost']);
   });
 });

@@ -22,6 +22,16 @@ interface StoredSession {
   readonly setup: SetupTexts;
   /** The replica that has it; absent where there is only one. */
   readonly holder?: string | undefined;
+  /** The one that it was taken over from. */
+  readonly former?: string | undefined;
+}
+
+/** What this replica has stored last of a session. */
+interface Written {
+  readonly version: Version;
+  /** When, at the latest; monotonic. */
+  readonly at: number;
+  readonly former: string | undefined;
 }
 
 /** What a client has said to set its session up, or where that session is; `unavailable`: that cannot be said now. */
@@ -42,6 +52,8 @@ export interface KeptSessionsParts {
 const openMs = 2_000;
 /** A client waits no longer than this for a slow disk, to be told that its session is stored or has ended. */
 const keepMs = 250;
+/** And no longer than this where its next request may reach another replica, which finds it in the store only. */
+const sharedKeepMs = 5_000;
 /** And no longer than this for its session to be found. */
 const findMs = 5_000;
 /** More than a client can say to set a session up (`ClientSetup.refusal`), as JSON in JSON. */
@@ -53,8 +65,8 @@ const maxConflicts = 8;
 
 export class KeptSessions {
   readonly #parts: KeptSessionsParts;
-  /** Of what this replica has stored last; each as long as its session is kept. */
-  readonly #versions = new WeakMap<ClientSetup, Version>();
+  /** Each as long as its session is kept. */
+  readonly #written = new WeakMap<ClientSetup, Written>();
   /** Something was stored, or could not be for so long. */
   #isOpen = false;
 
@@ -72,8 +84,9 @@ export class KeptSessions {
     setup: ClientSetup,
     lost: () => void = ignored,
   ): Promise<void> {
-    const { clock } = this.#parts;
-    const ms = this.#isOpen ? keepMs : openMs;
+    const { clock, replica } = this.#parts;
+    const ownMs = this.#isOpen ? keepMs : openMs;
+    const ms = replica === undefined ? ownMs : sharedKeepMs;
     const putting = this.#put(id, principal, setup).then((isOurs) => {
       if (!isOurs) lost();
     });
@@ -83,7 +96,7 @@ export class KeptSessions {
 
   async #put(id: string, principal: Principal, setup: ClientSetup): Promise<boolean> {
     const { records, idleMs, replica } = this.#parts;
-    const stored = this.#stored(principal, setup);
+    const stored = this.#stored(principal, setup, this.formerOf(setup));
     if (stored === undefined) return true;
     const isLarge = JSON.stringify(stored).length > maxBytes;
     if (isLarge) await this.#contained(records.remove(keyOf(id)));
@@ -92,32 +105,55 @@ export class KeptSessions {
     return true;
   }
 
-  #stored({ id, role }: Principal, { texts }: ClientSetup): StoredSession | undefined {
-    const { replica } = this.#parts;
+  #stored(
+    { id, role }: Principal,
+    { texts }: ClientSetup,
+    former: string | undefined,
+  ): StoredSession | undefined {
+    const { replica: holder } = this.#parts;
     if (texts === undefined) return undefined;
-    const holder = replica === undefined ? {} : { holder: replica };
-    return { principal: { id, role }, setup: texts, ...holder };
+    const stored = { principal: { id, role }, setup: texts };
+    if (holder === undefined) return stored;
+    return former === undefined ? { ...stored, holder } : { ...stored, holder, former };
+  }
+
+  /** The replica that had this session before, if it was taken over. */
+  formerOf(setup: ClientSetup): string | undefined {
+    return this.#written.get(setup)?.former;
+  }
+
+  /** Everything stored is gone after that time: nobody has ended it. */
+  #isExpired({ at }: Written): boolean {
+    const { clock, idleMs } = this.#parts;
+    return clock.now() - at >= idleMs * slack;
   }
 
   /** Only while it is ours: another replica may have taken it over while this one stood still. */
   async #putShared(id: string, stored: StoredSession, setup: ClientSetup): Promise<boolean> {
-    const { records, idleMs, replica } = this.#parts;
+    const { records, idleMs, replica, clock } = this.#parts;
     const ttl = { ttlMs: idleMs * slack };
+    const { former } = stored;
     for (let tried = 0; tried < maxConflicts; tried += 1) {
-      const version = this.#versions.get(setup);
+      const written = this.#written.get(setup);
+      const at = clock.now();
       const changing =
-        version === undefined
+        written === undefined
           ? records.putIfAbsent(keyOf(id), stored, ttl)
-          : records.compareAndSet(keyOf(id), version, stored, ttl);
+          : records.compareAndSet(keyOf(id), written.version, stored, ttl);
       const put = await this.#contained(changing);
       if (put === undefined) return true;
       if (put.isPut) {
-        this.#versions.set(setup, put.version);
+        this.#written.set(setup, { version: put.version, at, former });
         return true;
       }
+      const { entry } = put;
+      if (entry === undefined && written !== undefined && this.#isExpired(written)) {
+        this.#written.delete(setup);
+        continue;
+      }
       // Two changes of our own have met.
-      if (!isStoredSession(put.entry?.value) || put.entry.value.holder !== replica) return false;
-      this.#versions.set(setup, put.entry.version);
+      if (!isStoredSession(entry?.value) || entry.value.holder !== replica) return false;
+      this.#written.set(setup, { version: entry.version, at, former });
     }
     return true;
   }
@@ -130,19 +166,21 @@ export class KeptSessions {
 
   /** The same, and it is ours from now on: the replica that had it is gone. */
   async takeOver(id: string, principal: Principal, from: Elsewhere): Promise<KeptSession> {
-    const { records, idleMs } = this.#parts;
+    const { records, idleMs, clock } = this.#parts;
     const entry = await this.#readInTime(id);
     const found = this.#judged(entry, id, principal);
     if (!(found instanceof Elsewhere) || found.replica !== from.replica) return found;
     if (entry === 'unavailable' || !isStoredSession(entry?.value)) return undefined;
     const setup = ClientSetup.from(entry.value.setup);
-    const stored = setup && this.#stored(principal, setup);
+    const former = from.replica;
+    const stored = setup && this.#stored(principal, setup, former);
     if (setup === undefined || stored === undefined) return undefined;
     const ttl = { ttlMs: idleMs * slack };
+    const at = clock.now();
     const put = await this.#contained(records.compareAndSet(keyOf(id), entry.version, stored, ttl));
     if (put === undefined) return 'unavailable';
     if (!put.isPut) return this.#judged(put.entry, id, principal);
-    this.#versions.set(setup, put.version);
+    this.#written.set(setup, { version: put.version, at, former });
     return setup;
   }
 
@@ -154,15 +192,22 @@ export class KeptSessions {
   ): Promise<'ours' | Elsewhere | 'unavailable' | undefined> {
     const entry = await this.#readInTime(id);
     if (entry === 'unavailable') return entry;
-    // It was opened while nothing could be stored.
-    if (entry === undefined && this.#versions.get(setup) === undefined) {
+    const written = this.#written.get(setup);
+    // It was opened while nothing could be stored, or was in use for longer than its record could be renewed.
+    if (entry === undefined && (written === undefined || this.#isExpired(written))) {
+      this.#written.delete(setup);
       return (await this.#put(id, principal, setup)) ? 'ours' : 'unavailable';
     }
     if (!isStoredSession(entry?.value)) return undefined;
     const { holder } = entry.value;
     if (holder !== undefined && holder !== this.#parts.replica) return new Elsewhere(holder);
-    this.#versions.set(setup, entry.version);
+    const { at, former } = written ?? this.#readNow(entry.value);
+    this.#written.set(setup, { version: entry.version, at, former });
     return 'ours';
+  }
+
+  #readNow({ former }: StoredSession): Omit<Written, 'version'> {
+    return { at: this.#parts.clock.now(), former };
   }
 
   async #readInTime(id: string): Promise<RecordEntry | undefined | 'unavailable'> {
@@ -191,8 +236,9 @@ export class KeptSessions {
     principal: Principal,
   ): KeptSession {
     if (entry === 'unavailable') return entry;
-    if (!isStoredSession(entry?.value)) return undefined;
-    const { principal: owner, setup, holder } = entry.value;
+    if (entry === undefined || !isStoredSession(entry.value)) return undefined;
+    const { version, value } = entry;
+    const { principal: owner, setup, holder } = value;
     if (owner.id !== principal.id) return undefined;
     if (owner.role === principal.role) {
       const { replica } = this.#parts;
@@ -201,7 +247,7 @@ export class KeptSessions {
       }
       const kept = ClientSetup.from(setup);
       // One that is ours and not here: what was stored was not confirmed.
-      if (kept !== undefined && entry !== undefined) this.#versions.set(kept, entry.version);
+      if (kept !== undefined) this.#written.set(kept, { version, ...this.#readNow(value) });
       return kept;
     }
     // A session does not outlive a change of rights.
@@ -266,13 +312,14 @@ function keyOf(id: string): string {
 
 export function isStoredSession(value: unknown): value is StoredSession {
   if (!isRecord(value)) return false;
-  const { principal, setup, holder } = value;
+  const { principal, setup, holder, former } = value;
   if (!isRecord(principal) || !isRecord(setup)) return false;
   const { id, role } = principal;
   const { initialize, level, subscriptions } = setup;
   return (
     typeof id === 'string' &&
     (holder === undefined || typeof holder === 'string') &&
+    (former === undefined || typeof former === 'string') &&
     (role === null || typeof role === 'string') &&
     typeof initialize === 'string' &&
     (level === undefined || typeof level === 'string') &&

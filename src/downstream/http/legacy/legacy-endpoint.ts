@@ -13,10 +13,18 @@ import { ClientSetup } from '../../clients/client-setup.ts';
 import { judgeEnvelope } from '../../clients/modern-envelope.ts';
 import type { Reply, Underway } from '../../contract.ts';
 import { internalError, invalidParams } from '../../refusals.ts';
-import { accept, refuseHttp, refuseRpc } from '../answers.ts';
+import { accept, refuseHttp, refuseRpc, refuseUnreached, retryLater } from '../answers.ts';
 import { isModernVersion } from '../headers/era-of.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
+import {
+  type Carried,
+  carriedOne,
+  isNewWork,
+  nothing,
+  requestsIn,
+  resumesAnswer,
+} from '../replicas/carried.ts';
 import { refuseMoved } from '../replicas/forward.ts';
 import type { PassingOn } from '../replicas/passing-on.ts';
 import { Elsewhere } from '../replicas/peers.ts';
@@ -47,9 +55,10 @@ export class LegacyEndpoint {
       if (this.#passing.isMisplaced(context)) return refuseMoved(res);
       const open = () => this.#open(message, res, principal);
       if (!this.#passing.handsOver(context)) return open();
-      return this.#handOver(context, message, open);
+      return this.#handOver(context, carriedOne(message), open);
     }
-    this.#inSession(context, message, (session) => this.#message(session, message, context));
+    const carried = carriedOne(message);
+    this.#inSession(context, carried, (session) => this.#message(session, message, context));
   }
 
   #message(session: HttpSession, message: Message, context: RequestContext): void {
@@ -59,7 +68,7 @@ export class LegacyEndpoint {
     }
     if (message.kind !== 'request') {
       session.receive(message, undefined);
-      return accept(res);
+      return this.#orFormer(session, context, carriedOne(message), () => accept(res));
     }
     const reply = this.#reply(session, 1, false, context);
     const refusal = this.#sessions.setups.refusal(session, message);
@@ -84,16 +93,18 @@ export class LegacyEndpoint {
     const { req, res } = context;
     const refusal = batchRefusal(messages, isModernVersion(req.headers['mcp-protocol-version']));
     if (refusal !== undefined) return refuseRpc(res, 400, refusal);
-    this.#inSession(context, undefined, (session) => this.#elements(session, messages, context));
+    const carried = { messages, isBatch: true };
+    this.#inSession(context, carried, (session) => this.#elements(session, carried, context));
   }
 
-  #elements(session: HttpSession, messages: readonly Message[], context: RequestContext): void {
+  #elements(session: HttpSession, carried: Carried, context: RequestContext): void {
     const { res } = context;
+    const { messages } = carried;
     if (session.protocolVersion !== batchVersion) return refuseRpc(res, 400, noBatches);
-    const requests = messages.filter(({ kind }) => kind === 'request').length;
+    const requests = requestsIn(carried).length;
     if (requests === 0) {
       for (const message of messages) this.#oneOfBatch(session, message, undefined);
-      return accept(res);
+      return this.#orFormer(session, context, carried, () => accept(res));
     }
     const reply = this.#reply(session, requests, true, context);
     const underway = messages.map((message) =>
@@ -134,14 +145,17 @@ export class LegacyEndpoint {
     if (!readsEvents(req.headers.accept)) {
       return refuseHttp(res, 406, 'Not Acceptable: a GET is answered with text/event-stream');
     }
-    this.#inSession(context, undefined, (session) => this.#listen(session, context));
+    this.#inSession(context, nothing, (session) => this.#listen(session, context));
   }
 
-  #listen(session: HttpSession, { req, res }: RequestContext): void {
+  #listen(session: HttpSession, context: RequestContext): void {
+    const { req, res } = context;
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') return session.listen(res);
     const resumption = session.resume(res, lastEventId);
-    if (resumption === 'unknown') return refuseRpc(res, 400, eventGone);
+    if (resumption === 'unknown') {
+      return this.#orFormer(session, context, nothing, () => refuseRpc(res, 400, eventGone));
+    }
     // A stream that ended at once would make the client reconnect again and again; this prevents
     // it.
     if (resumption === 'over') refuseHttp(res, 405, streamOver, ['Allow', 'POST, DELETE']);
@@ -150,7 +164,7 @@ export class LegacyEndpoint {
   delete(context: RequestContext): void {
     const { req, res } = context;
     if (isModernVersion(req.headers['mcp-protocol-version'])) return onlyPost(res);
-    this.#inSession(context, undefined, (session) => {
+    this.#inSession(context, nothing, (session) => {
       const ended = () => {
         res.writeHead(204);
         res.end();
@@ -188,42 +202,64 @@ export class LegacyEndpoint {
   }
 
   /** To another replica, or on with it here if there is none. */
-  #handOver(context: RequestContext, message: Message | undefined, here: () => void): void {
-    const id = message?.kind === 'request' ? message.id : null;
+  #handOver(context: RequestContext, carried: Carried, here: () => void): void {
+    const id = idIn(carried);
     this.#passing
-      .toAnother(context, message, false)
+      .toAnother(context, carried, false)
       .then((isPassedOn) => {
         if (!isPassedOn && !context.res.closed) here();
       })
       .catch((error: unknown) => this.#failed(context.res, id, error));
   }
 
-  /** Goes on in the session that a request names, or answers that there is none. */
-  #inSession(
+  /** What the replica that had the session may know: passed on there; `here` if that has nothing of it. */
+  #orFormer(
+    session: HttpSession,
     context: RequestContext,
-    message: Message | undefined,
-    go: (session: HttpSession) => void,
+    carried: Carried,
+    here: () => void,
   ): void {
+    const { former } = session;
+    const { res, req } = context;
+    const mayBeIts = resumesAnswer(req) || carried.messages.some(isOfRunning);
+    if (former === undefined || !mayBeIts || this.#passing.isForFormer(context)) return here();
+    this.#passing
+      .toFormer(former, context, carried)
+      .then((outcome) => {
+        if (outcome === 'gone') session.former = undefined;
+        if (outcome === 'answered' || res.closed) return;
+        if (outcome === 'unknown') refuseUnreached(res);
+        else here();
+      })
+      .catch((error: unknown) => this.#failed(res, null, error));
+  }
+
+  /** Goes on in the session that a request names, or answers that there is none. */
+  #inSession(context: RequestContext, carried: Carried, go: (session: HttpSession) => void): void {
     const { req, res, principal } = context;
     const id = req.headers['mcp-session-id'];
-    const requestId = message?.kind === 'request' ? message.id : null;
+    const requestId = idIn(carried);
     if (typeof id !== 'string') return refuseRpc(res, 400, sessionMissing, requestId);
+    if (this.#passing.isForFormer(context)) {
+      const left = this.#sessions.left(id, principal);
+      return left === undefined ? refuseMoved(res) : go(left);
+    }
     const failed = (error: unknown) => this.#failed(res, requestId, error);
     const goOn = (session: HttpSession) => {
       const version = req.headers['mcp-protocol-version'];
       const isKnown = version === undefined || (typeof version === 'string' && known.has(version));
       if (!isKnown) return refuseRpc(res, 400, unknownVersion(String(version)), requestId);
       // What was begun here is answered and cancelled here; new work is not.
-      const isNew = req.method === 'GET' || message?.kind === 'request';
+      const isNew = isNewWork(req, carried);
       if (isNew && this.#passing.isMisplaced(context)) return refuseMoved(res);
       if (!isNew || !this.#passing.handsOver(context)) return go(session);
-      this.#handOver(context, message, () => go(session));
+      this.#handOver(context, carried, () => go(session));
     };
     const found = (session: FoundSession | 'answered') => {
       if (res.closed || session === 'answered') return;
       if (session === 'unavailable') return refuseHttp(res, 503, sessionUnread, retryLater);
       if (session instanceof Elsewhere) {
-        this.#passing.inSession(id, session, context, message).then(found).catch(failed);
+        this.#passing.inSession(id, session, context, carried).then(found).catch(failed);
         return;
       }
       const isThere = session !== undefined && !session.isClosed;
@@ -268,7 +304,6 @@ export const tooManySessions =
 const sessionUnread =
   'Service Unavailable: it cannot be said now whether there is this session; try again';
 const streamOver = 'Method Not Allowed: this stream has ended';
-const retryLater = ['Retry-After', '5'];
 const noBatches = invalid(`only the revision ${batchVersion} has batches; send each message alone`);
 const alreadyOpen = invalid(
   'the session has been initialized; leave out Mcp-Session-Id for another',
@@ -276,7 +311,20 @@ const alreadyOpen = invalid(
 const sessionMissing = invalid(
   'the header Mcp-Session-Id is missing; the response to initialize has it',
 );
-const eventGone = invalid('the event in Last-Event-ID is no longer stored; send the request again');
+const eventGone = invalid(
+  'the event in Last-Event-ID is no longer stored, so it is not known what came of its request; check before you send it again',
+);
+
+/** Of the one request that it is, if it is one. */
+function idIn({ messages: [message], isBatch }: Carried): Message['id'] | null {
+  return message?.kind === 'request' && !isBatch ? message.id : null;
+}
+
+/** Whether it is about a request that runs: of a server to the client, or of the client. */
+function isOfRunning({ kind, method }: Message): boolean {
+  if (kind !== 'notification') return kind !== 'request';
+  return method === 'notifications/cancelled' || method === 'notifications/progress';
+}
 
 function unknownVersion(version: string): ErrorToSend {
   return invalid(`MCP-Protocol-Version ${version} is not one of ${legacyVersions.join(', ')}`);

@@ -10,6 +10,7 @@ import { rpcCodes } from '../../../wire/eras.ts';
 import type { Frame } from '../../../wire/frames.ts';
 import type { Reply, Underway } from '../../contract.ts';
 import { accept, answerJson, type HeaderList, refuseRpc } from '../answers.ts';
+import { listOf } from '../frame-bytes.ts';
 import type { Edge } from '../http-context.ts';
 import type { HttpSession, SessionOpening } from './http-session.ts';
 import type { Track } from './resumable-stream.ts';
@@ -203,9 +204,3 @@ export const sessionGone = {
   code: rpcCodes.sessionNotFound,
   message: 'Session not found: it has ended or never existed; send initialize to begin a new one',
 };
-
-function listOf(frames: readonly Frame[]): Frame {
-  const pieces: (string | Buffer)[] = [];
-  for (const frame of frames) pieces.push(pieces.length === 0 ? '[' : ',', ...frame);
-  return [...pieces, ']'];
-}

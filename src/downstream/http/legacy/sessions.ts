@@ -120,7 +120,7 @@ export class Sessions implements SessionTable {
     if (session === undefined) return this.#kept && this.#search(this.#kept, id, principal);
     if (!isSamePrincipal(session.principal, principal)) return undefined;
     this.used(session);
-    return this.#doubted?.isDoubted(session) ? this.#doubted.look(session) : session;
+    return this.#doubted?.isDoubted(session) ? this.#doubted.find(session) : session;
   }
 
   /** One that another replica had, which is gone. */
@@ -129,8 +129,14 @@ export class Sessions implements SessionTable {
     const found = kept && (await this.#search(kept, id, principal, from));
     if (!(found instanceof HttpSession)) return found;
     this.used(found);
-    this.#edge.peers?.tookFrom(from.replica);
     return found;
+  }
+
+  /** What is here of a session that another replica has by now. */
+  left(id: string, principal: Principal): HttpSession | undefined {
+    const session = this.#doubted?.leaving(id) ?? this.#sessions.get(id);
+    if (session === undefined || session.isClosed) return undefined;
+    return isSamePrincipal(session.principal, principal) ? session : undefined;
   }
 
   async #search(
@@ -159,7 +165,16 @@ export class Sessions implements SessionTable {
     if (former === undefined || this.#ended.has(id)) return undefined;
     if (former === 'unavailable' || this.#isClosed) return 'unavailable';
     if (former instanceof Elsewhere) return former;
-    return this.#add(id, principal, former.bytes, former) ?? 'unavailable';
+    const begun = this.#add(id, principal, former.bytes, former);
+    if (begun !== undefined) this.#took(begun, kept.formerOf(former));
+    return begun ?? 'unavailable';
+  }
+
+  /** The replica that had it is told, in case it still runs; it may have what its client continues. */
+  #took(session: HttpSession, from: string | undefined): void {
+    if (from === undefined) return;
+    session.former = from;
+    this.#edge.peers?.tookFrom(from);
   }
 
   get areKept(): boolean {
@@ -173,7 +188,13 @@ export class Sessions implements SessionTable {
     if (session.isClosed) return;
     const { id, principal, setup } = session;
     // Its client goes on there, where it has been taken over.
-    await this.#kept?.keep(id, principal, setup, () => this.#close(session));
+    await this.#kept?.keep(id, principal, setup, () => this.#lost(session));
+  }
+
+  /** What runs here may end here. */
+  #lost(session: HttpSession): void {
+    if (this.#doubted === undefined) this.#close(session);
+    else this.#doubted.letGo(session);
   }
 
   used(session: HttpSession): void {

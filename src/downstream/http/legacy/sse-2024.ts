@@ -13,12 +13,13 @@ import { WireError } from '../../../wire/wire-error.ts';
 import { ClientSetup } from '../../clients/client-setup.ts';
 import type { Outlet, Reply, Session } from '../../contract.ts';
 import { internalError, invalidParams } from '../../refusals.ts';
-import { accept, refuseHttp, refuseRpc, refuseWire } from '../answers.ts';
+import { accept, refuseHttp, refuseRpc, refuseUnreached, refuseWire } from '../answers.ts';
 import { readsEvents } from '../headers/media-types.ts';
 import type { Edge } from '../http-context.ts';
 import { unlessRefused } from '../refused-json.ts';
+import { nothing } from '../replicas/carried.ts';
 import { refuseMoved } from '../replicas/forward.ts';
-import type { PassingOn } from '../replicas/passing-on.ts';
+import type { PassingOn, ToHolder } from '../replicas/passing-on.ts';
 import type { RequestContext } from '../route-table.ts';
 import { EventStream } from './event-response.ts';
 import { KeepingReply } from './keeping-reply.ts';
@@ -50,9 +51,7 @@ export class OldTransport {
     const { res } = context;
     if (this.#passing.isMisplaced(context)) return refuseMoved(res);
     if (!this.#passing.handsOver(context)) return this.#open(context);
-    this.#passOn(this.#passing.toAnother(context, undefined, false), res, () =>
-      this.#open(context),
-    );
+    this.#passOn(this.#passing.toAnother(context, nothing, false), res, () => this.#open(context));
   }
 
   #open({ req, res, principal }: RequestContext): void {
@@ -83,7 +82,7 @@ export class OldTransport {
     const client = this.#clients.get(id);
     const holder = id.split('.')[1];
     if (client === undefined && holder !== undefined && this.#passing.mayPassOn(holder, context)) {
-      const passing = this.#passing.toHolder(holder, context, undefined, false);
+      const passing = this.#passing.toHolder(holder, context, nothing, false);
       return this.#passOn(passing, res, () => refuseRpc(res, 404, sessionGone));
     }
     if (client === undefined || !isSamePrincipal(client.principal, principal)) {
@@ -96,10 +95,12 @@ export class OldTransport {
   }
 
   /** To another replica; `otherwise` if that has done nothing. */
-  #passOn(passing: Promise<boolean>, res: ServerResponse, otherwise: () => void): void {
+  #passOn(passing: Promise<ToHolder | boolean>, res: ServerResponse, otherwise: () => void): void {
     passing
-      .then((isPassedOn) => {
-        if (!isPassedOn && !res.closed) otherwise();
+      .then((outcome) => {
+        if (outcome === true || outcome === 'answered' || res.closed) return;
+        if (outcome === 'unknown') refuseUnreached(res);
+        else otherwise();
       })
       .catch((error: unknown) => {
         this.#edge.front.caught(error);

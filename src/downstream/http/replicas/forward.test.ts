@@ -7,6 +7,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Edge } from '../http-context.ts';
 import type { RequestContext } from '../route-table.ts';
+import { nothing } from './carried.ts';
 import { forward } from './forward.ts';
 
 async function serving(answer: (req: IncomingMessage, res: ServerResponse) => void) {
@@ -41,7 +42,7 @@ async function passedOn(headers: readonly string[], method = 'POST', text = '{"a
   });
   const before = await serving((req, res) => {
     const context = { req, res, body: Buffer.from(text), url: req.url } as RequestContext;
-    const forwarded = { context, message: undefined, isModern: true, edge: {} as Edge };
+    const forwarded = { context, carried: nothing, isModern: true, edge: {} as Edge };
     forward(connect(behind, '127.0.0.1'), forwarded).catch(() => res.destroy());
   });
   const asked = request({ port: before, host: '127.0.0.1', method, path: '/mcp?x=1', headers });
@@ -77,12 +78,29 @@ describe('a request that is passed on', () => {
   });
 
   it('leaves out what belongs to one connection, also what that names itself #replicas', async () => {
-    const own = ['Host', 'h', 'Connection', 'keep-alive, X-Hop', 'X-Hop', '1', 'Keep-Alive', '5'];
+    const own = [
+      'Host',
+      'h',
+      'Connection',
+      'keep-alive, X-Hop',
+      'X-Hop',
+      '1',
+      'Keep-Alive',
+      '5',
+      'Holdfast-Former',
+      'yes',
+    ];
     const { seen, answer } = await passedOn(own, 'GET', '');
     const [{ raw, method } = { raw: [], method: '' }] = seen;
     expect(method).toBe('GET');
     expect(valuesOf(raw, 'connection')).toEqual(['close']);
-    for (const name of ['x-hop', 'keep-alive', 'content-length', 'transfer-encoding']) {
+    for (const name of [
+      'holdfast-former',
+      'x-hop',
+      'keep-alive',
+      'content-length',
+      'transfer-encoding',
+    ]) {
       expect(valuesOf(raw, name)).toEqual([]);
     }
     expect(valuesOf(answer.rawHeaders, 'x-hop')).toEqual([]);

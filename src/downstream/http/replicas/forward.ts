@@ -6,12 +6,14 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream';
 import { Fault } from '../../../kernel/fault.ts';
-import { errorFrame, idText, resultFrame } from '../../../wire/frames.ts';
+import { errorFrame, type Frame, idText, resultFrame } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { faultError, faultResult } from '../../refusals.ts';
 import { answerJson, refuseHttp } from '../answers.ts';
+import { listOf } from '../frame-bytes.ts';
 import type { Edge } from '../http-context.ts';
 import type { RequestContext } from '../route-table.ts';
+import { type Carried, requestsIn } from './carried.ts';
 
 /** A request that is for another replica by now; nothing was done with it. */
 export const movedStatus = 421;
@@ -25,8 +27,12 @@ export function refuseMoved(res: ServerResponse): void {
   ]);
 }
 
+/** On a request for what is left of a session at the replica that had it; only another replica may say so. */
+export const formerHeader = 'holdfast-former';
+
 /** Of one connection, and not of the message; and what Node writes itself. */
 const ofConnection: ReadonlySet<string> = new Set([
+  formerHeader,
   'connection',
   'content-length',
   'expect',
@@ -40,15 +46,16 @@ const ofConnection: ReadonlySet<string> = new Set([
 
 export interface Forwarded {
   readonly context: RequestContext;
-  /** What it carries, if that could be read. */
-  readonly message: Message | undefined;
+  readonly carried: Carried;
   readonly isModern: boolean;
   readonly edge: Edge;
+  /** Names and values in turns, beside its own headers. */
+  readonly more?: readonly string[];
 }
 
 /** Resolves when the response has begun, or nothing can be sent any more; `moved`: nothing was answered. */
 export function forward(connection: Duplex, forwarded: Forwarded): Promise<'answered' | 'moved'> {
-  const { context } = forwarded;
+  const { context, more = [] } = forwarded;
   const { req, res, body, url } = context;
   // Its client is gone, or the connection is.
   if (res.closed) connection.destroy();
@@ -60,7 +67,13 @@ export function forward(connection: Duplex, forwarded: Forwarded): Promise<'answ
       path: url,
       setHost: false,
       // As a list: what comes more than once goes on as often.
-      headers: [...headersOf(req.rawHeaders), 'Connection', 'close', ...lengthOf(req, body)],
+      headers: [
+        ...headersOf(req.rawHeaders),
+        'Connection',
+        'close',
+        ...lengthOf(req, body),
+        ...more,
+      ],
       createConnection: () => connection,
     });
     const gone = () => void asked.destroy();
@@ -127,17 +140,23 @@ function lengthOf({ method }: IncomingMessage, body: Buffer): readonly string[] 
 }
 
 /** It may have reached the other replica, and a server behind it. */
-function answerLost({ context, message, isModern, edge }: Forwarded): void {
-  const { res, principal } = context;
+function answerLost(forwarded: Forwarded): void {
+  const { context, carried, edge } = forwarded;
+  const { res } = context;
   if (res.closed) return;
-  if (message?.kind !== 'request') return refuseHttp(res, 502, lostWords);
+  const frames = requestsIn(carried).map((message) => lostFrame(message, forwarded));
+  const [first] = frames;
+  if (first === undefined) return refuseHttp(res, 502, lostWords);
+  answerJson(res, 200, carried.isBatch ? listOf(frames) : first, edge);
+}
+
+function lostFrame(message: Message, { context, isModern }: Forwarded): Frame {
+  const { principal } = context;
   const id = idText(message);
   const fault = new Fault('outcome_unknown', lostWords, { dispatched: 'maybe' });
-  const frame =
-    message.method === 'tools/call'
-      ? resultFrame(id, faultResult(fault, { isModern, principal }))
-      : errorFrame(id, faultError(fault, principal));
-  answerJson(res, 200, frame, edge);
+  return message.method === 'tools/call'
+    ? resultFrame(id, faultResult(fault, { isModern, principal }))
+    : errorFrame(id, faultError(fault, principal));
 }
 
 const lostWords =

@@ -6,21 +6,33 @@ import type { Duplex } from 'node:stream';
 export interface Peers {
   /** This replica. */
   readonly id: string;
-  /** A connection to this replica; undefined if it is gone. Rejects if that cannot be said. */
-  connect(replica: string): Promise<Connected | undefined>;
-  /** A connection to any replica that accepts work; undefined if there is none, or that cannot be said. */
-  connectAny(): Promise<Duplex | undefined>;
+  /** A connection to this replica. */
+  connect(replica: string): Promise<Connected | NotConnected>;
+  /** A connection to any replica that accepts work. */
+  connectAny(): Promise<Duplex | NotConnected>;
   /** Called whenever another replica may have taken over what this one has. */
-  onDoubt(heard: () => void): Disposable;
+  onDoubt(heard: (why: Doubt) => void): Disposable;
   /** Something that this replica had is ours now. */
   tookFrom(replica: string): void;
 }
+
+/** `told`: it has said so; `back`: this one could not be reached for a while. */
+export type Doubt = 'told' | 'back';
 
 export interface Connected {
   readonly connection: Duplex;
   /** It shuts down: it goes on with what it has, and wants no new work. */
   readonly isEnding: boolean;
 }
+
+/** Why there is no connection. */
+export type NotConnected =
+  /** The replica is gone, or none accepts work. */
+  | 'absent'
+  /** It did not answer in time. */
+  | 'late'
+  /** Whether it is there cannot be said now. */
+  | 'unknown';
 
 /** What a request is for is held by this replica. */
 export class Elsewhere {

@@ -1,94 +1,20 @@
 // Several HTTP fronts on one store, with connections between them: a legacy session begun at one goes on at another,
 // with its answers, streams and end; one that is gone or shuts down takes nothing with it.
 
-import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { result } from '../../../../test/support/fake-front.ts';
+import { legacyHeaders, modernBody, modernHeaders } from '../../../../test/support/http-front.ts';
 import {
-  httpFront,
-  legacyHeaders,
-  modernBody,
-  modernHeaders,
-} from '../../../../test/support/http-front.ts';
-import { ManualClock } from '../../../../test/support/manual-clock.ts';
-import { MemoryBusServer } from '../../../../test/support/memory-bus.ts';
+  answers,
+  calling,
+  type Replica,
+  replicaFronts,
+} from '../../../../test/support/replica-fronts.ts';
 import { until } from '../../../../test/support/until.ts';
-import { Tunnels } from '../../../replicas/tunnel/tunnels.ts';
-import type { Records } from '../../../store/contract/records.ts';
-import { MemoryStore } from '../../../store/memory-store.ts';
-import { StoreError } from '../../../store/store-error.ts';
-import { isStoredSession } from '../legacy/kept-sessions.ts';
-import type { HttpConfig } from '../listener.ts';
-
-async function replicas(count = 2) {
-  const server = new MemoryBusServer();
-  const clock = new ManualClock();
-  const store = new MemoryStore({ clock });
-  const stored = store.records('sessions', { durability: 'process', shape: isStoredSession });
-  /** While it is away nothing can be stored. */
-  const storing = { isAway: false, reads: 0, slow: Promise.resolve() };
-  const putIfAbsent = stored.putIfAbsent.bind(stored);
-  const get = stored.get.bind(stored);
-  const sessions: Records = Object.assign(stored, {
-    get: async (key: string) => {
-      storing.reads += 1;
-      await storing.slow;
-      return await get(key);
-    },
-    putIfAbsent: async (...args: Parameters<Records['putIfAbsent']>) => {
-      if (storing.isAway) throw new StoreError('not_kept', 'it is away');
-      return await putIfAbsent(...args);
-    },
-  });
-  const made = Array.from({ length: count }, async (_, at) => {
-    const bus = server.member();
-    let accept: (connection: Duplex) => void = (connection) => connection.destroy();
-    const tunnels = new Tunnels({
-      bus,
-      clock,
-      subjects: 'hf.test',
-      id: `${'abc'[at]}`.repeat(8),
-      secret: Buffer.alloc(32, 'secret'),
-      accepted: (connection) => accept(connection),
-      caught: (error) => {
-        throw error;
-      },
-    });
-    const config = { auth: 'token' } as HttpConfig;
-    const authenticator = { authenticate: () => ({ principal: { id: 'token:ann', role: 'all' } }) };
-    const replica = await httpFront({ peers: tunnels, sessions, config, authenticator });
-    tunnels.accept();
-    accept = (connection) => replica.http.accept(connection);
-    const kill = () => {
-      bus.vanish();
-      tunnels[Symbol.dispose]();
-    };
-    const drain = () => {
-      tunnels.stopAccepting();
-      replica.http.drain();
-    };
-    return { ...replica, kill, drain, tunnels, bus };
-  });
-  return { replicas: await Promise.all(made), sessions, clock, server, storing };
-}
-
-type Replica = Awaited<ReturnType<typeof replicas>>['replicas'][number];
-
-const calling = (session: string, id: number, method = 'tools/list') => ({
-  headers: legacyHeaders(session),
-  body: { jsonrpc: '2.0', id, method, params: {} },
-});
-
-/** Lists are answered by this one, with its name. */
-function answers(replica: Replica): void {
-  replica.front.onAsked = ({ method, message, reply }) => {
-    if (method === 'tools/list') reply.answer(result(message.id, { by: replica.tunnels.id }));
-  };
-}
 
 describe('a legacy session', () => {
   it('begun at one replica goes on at another, which passes its requests on #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -98,7 +24,7 @@ describe('a legacy session', () => {
   });
 
   it('is listened to at another replica, which passes on what comes, and its end #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -113,7 +39,7 @@ describe('a legacy session', () => {
   });
 
   it('is taken over when its replica is gone #replicas', async () => {
-    const { replicas: all } = await replicas(3);
+    const { replicas: all } = await replicaFronts(3);
     const [one, other, third] = all as [Replica, Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -125,13 +51,13 @@ describe('a legacy session', () => {
   });
 
   it('that never was is nowhere #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [, other] = all as [Replica, Replica];
     expect((await other.ask(calling('never-given', 1))).status).toBe(404);
   });
 
   it('goes on elsewhere while its replica shuts down, also for requests that still come there #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -149,7 +75,7 @@ describe('a legacy session', () => {
 
 describe('a session that was taken over from a replica which still runs', () => {
   it('is let go when the bus is back: its streams end, its calls may end, the rest is passed on #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -172,7 +98,7 @@ describe('a session that was taken over from a replica which still runs', () => 
   });
 
   it('is let go without a request, for clients that only listen #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -185,7 +111,7 @@ describe('a session that was taken over from a replica which still runs', () => 
   });
 
   it('is not used before that is known #replicas', async () => {
-    const { replicas: all, storing } = await replicas();
+    const { replicas: all, storing } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -204,7 +130,7 @@ describe('a session that was taken over from a replica which still runs', () => 
   });
 
   it('is let go by one that only stood still, because it is told #replicas', async () => {
-    const { replicas: all, server } = await replicas();
+    const { replicas: all, server } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -218,7 +144,7 @@ describe('a session that was taken over from a replica which still runs', () => 
   });
 
   it('stays where it is if nobody has taken it, also one that could not be stored #replicas', async () => {
-    const { replicas: all, sessions, storing } = await replicas();
+    const { replicas: all, sessions, storing } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();
@@ -238,7 +164,7 @@ describe('a session that was taken over from a replica which still runs', () => 
 
 describe('a client', () => {
   it('of the transport of 2024 may send its messages to any replica #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const headers = { accept: 'text/event-stream' };
@@ -252,7 +178,7 @@ describe('a client', () => {
   });
 
   it('of the transport of 2024 comes to another replica while this one shuts down, after its calls #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one] = all as [Replica, Replica];
     all.forEach(answers);
     const headers = { accept: 'text/event-stream' };
@@ -277,7 +203,7 @@ describe('a client', () => {
   });
 
   it('of either era begins at another replica while this one shuts down #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one] = all as [Replica, Replica];
     all.forEach(answers);
     one.drain();
@@ -290,7 +216,7 @@ describe('a client', () => {
   });
 
   it('that goes away ends its request where it runs #replicas', async () => {
-    const { replicas: all } = await replicas();
+    const { replicas: all } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     one.drain();
@@ -303,7 +229,7 @@ describe('a client', () => {
   });
 
   it('is told that the outcome is unknown if the replica is lost in the middle #replicas', async () => {
-    const { replicas: all, clock } = await replicas();
+    const { replicas: all, clock } = await replicaFronts();
     const [one, other] = all as [Replica, Replica];
     all.forEach(answers);
     const session = await one.initialize();

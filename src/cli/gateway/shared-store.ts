@@ -1,4 +1,5 @@
-// The store that several gateways use together, for one of them: opened before its host, which closes it.
+// The store that several gateways use together, for one of them: opened before its host, which closes it; where there
+// never was a host, because the start has failed, it is closed with what is remembered of it.
 
 import { join } from 'node:path';
 import type { OpenedHost } from '../../host/create-host.ts';
@@ -7,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { remark, type Shell } from '../shell.ts';
 import { ownTokenStore, tokenFolders } from '../token-records.ts';
 
-/** Its host closes the store; what is remembered of it is closed afterwards. */
+/** Its host closes the store; what is remembered of it is closed afterwards, and the store if it had no host. */
 export interface SharedStore extends AsyncDisposable {
   readonly store: Store;
   /** From now on unexpected errors are counted there. */
@@ -42,6 +43,10 @@ export async function openSharedStore(
     defectsOf: (host) => {
       counted = host;
     },
-    [Symbol.asyncDispose]: () => files.close(),
+    [Symbol.asyncDispose]: async () => {
+      // Once is enough: a second time joins the first.
+      await store.close();
+      await files.close();
+    },
   };
 }

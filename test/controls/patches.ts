@@ -4005,4 +4005,238 @@ export const patches: readonly Patch[] = [
     tests: ['src/policy/keyed-records.test.ts'],
     edits: [{ find: `if (!isFirst && !fits) return false;`, replace: `` }],
   },
+  {
+    id: 'tunnel-of-a-dead-end',
+    breaks: 'A tunnel whose other end has lost the bus for a moment hangs for ever.',
+    file: 'src/replicas/tunnel/peers-life.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/replicas/tunnel/tunnels.test.ts'],
+    edits: [
+      { find: `if (unknown.length > 0) forgotten(`, replace: `if (peer.late > 9) forgotten(` },
+    ],
+  },
+  {
+    id: 'life-answer-of-anybody',
+    breaks: 'Whoever can write to the bus ends tunnels by an answer that he makes up.',
+    file: 'src/replicas/tunnel/life-words.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/replicas/tunnel/life-words.test.ts'],
+    edits: [
+      {
+        find: `return isProof(secret, answerWords(question, unknown), proof) ? unknown : [];`,
+        replace: `return unknown;`,
+      },
+    ],
+  },
+  {
+    id: 'resumed-call-is-new-work',
+    breaks:
+      'A client that comes back for the answer to a call is sent to another replica while the one that runs it shuts down.',
+    file: 'src/downstream/http/replicas/carried.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [
+      {
+        find: `if (head.method === 'GET') return !resumesAnswer(head);`,
+        replace: `if (head.method === 'GET') return true;`,
+      },
+    ],
+  },
+  {
+    id: 'told-to-call-again',
+    breaks: 'A client whose answer is lost is told to send the call again, which may have run.',
+    file: 'src/downstream/http/legacy/legacy-endpoint.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [
+      {
+        find: `so it is not known what came of its request; check before you send it again`,
+        replace: `so send the request again`,
+      },
+    ],
+  },
+  {
+    id: 'passed-on-calls-cut',
+    breaks: 'A replica that shuts down cuts the calls that it has passed on to others.',
+    file: 'src/downstream/http/listener.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/under-way.test.ts'],
+    edits: [{ find: `await this.#passing.drain(passedOnMs);`, replace: `void passedOnMs;` }],
+  },
+  {
+    id: 'former-holder-forgotten',
+    breaks: 'Answers and cancellations for calls at the replica that had the session are lost.',
+    file: 'src/downstream/http/legacy/sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [{ find: `session.former = from;`, replace: `` }],
+  },
+  {
+    id: 'absent-after-a-return',
+    breaks: 'A replica that is about to come back to the bus is taken for gone.',
+    file: 'src/replicas/tunnel/tunnels.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [
+      {
+        find: `return connected === 'absent' && this.#isJustBack ? 'unknown' : connected;`,
+        replace: `return connected;`,
+      },
+    ],
+  },
+  {
+    id: 'unknown-is-gone',
+    breaks: 'A replica that cannot be reached now is taken for gone, and what it has for lost.',
+    file: 'src/downstream/http/replicas/passing-on.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [
+      {
+        find: `connected.connection.destroyed) return 'unknown';`,
+        replace: `connected.connection.destroyed) return 'gone';`,
+      },
+    ],
+  },
+  {
+    id: 'lost-session-cancels',
+    breaks: 'A replica that learns that another has its session cancels the calls that run.',
+    file: 'src/downstream/http/legacy/sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [
+      {
+        find: `if (this.#doubted === undefined) this.#close(session);`,
+        replace: `if (this.#doubted !== undefined) this.#close(session);`,
+      },
+    ],
+  },
+  {
+    id: 'expired-record-ends-session',
+    breaks: 'A session in use ends because its record could not be renewed for long.',
+    file: 'src/downstream/http/legacy/kept-sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/legacy/kept-sessions.test.ts'],
+    edits: [
+      {
+        find: `return clock.now() - at >= idleMs * slack;`,
+        replace: `return clock.now() - at < idleMs * 0;`,
+      },
+    ],
+  },
+  {
+    id: 'answered-before-stored',
+    breaks: 'A session is given out before another replica can find it.',
+    file: 'src/downstream/http/legacy/kept-sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/legacy/kept-sessions.test.ts'],
+    edits: [
+      {
+        find: `replica === undefined ? ownMs : sharedKeepMs`,
+        replace: `replica === undefined ? ownMs : keepMs`,
+      },
+    ],
+  },
+  {
+    id: 'tunnel-in-clear',
+    breaks: 'Whoever reads the bus reads what replicas pass on to each other.',
+    file: 'src/replicas/tunnel/sealed-frames.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/replicas/tunnel/tunnels.test.ts', 'src/replicas/tunnel/sealed-frames.test.ts'],
+    edits: [
+      {
+        find: `const body = [cipher.update(frame), cipher.final()];`,
+        replace: `cipher.setAAD(frame); const body = [frame, cipher.final()];`,
+      },
+      {
+        find: `const body = decipher.update(bytes.subarray(numberBytes, -tagBytes));`,
+        replace: `const body = bytes.subarray(numberBytes, -tagBytes); decipher.setAAD(body);`,
+      },
+    ],
+  },
+  {
+    id: 'any-number-of-tunnels',
+    breaks: 'Another replica may open any number of tunnels.',
+    file: 'src/replicas/tunnel/tunnels.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/replicas/tunnel/tunnels.test.ts'],
+    edits: [{ find: `if (this.#open.size >= maxTunnels) return answer(refused);`, replace: `` }],
+  },
+  {
+    id: 'any-number-of-early-frames',
+    breaks: 'Any number of messages is kept for a tunnel that is not answered yet.',
+    file: 'src/replicas/tunnel/tunnels.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/replicas/tunnel/tunnels.test.ts'],
+    edits: [{ find: `else if (open.early.length < maxEarly) open`, replace: `else open` }],
+  },
+  {
+    id: 'store-away-refuses',
+    breaks: 'Sessions of a replica are refused while only its store is away.',
+    file: 'src/downstream/http/legacy/doubted-sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [
+      {
+        find: `return found === 'unavailable' && !isTold && !session.isClosed ? session : found;`,
+        replace: `return found;`,
+      },
+    ],
+  },
+  {
+    id: 'one-frozen-replica',
+    breaks: 'A replica that stands still keeps new work from the others.',
+    file: 'src/downstream/http/replicas/passing-on.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [{ find: `if (connection === 'late') continue;`, replace: `` }],
+  },
+  {
+    id: 'unheard-takeover',
+    breaks:
+      'A replica is not told that its session was taken over, if the store had not confirmed it.',
+    file: 'src/downstream/http/legacy/sessions.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/moved-sessions.test.ts'],
+    edits: [{ find: `this.#edge.peers?.tookFrom(from);`, replace: `` }],
+  },
+  {
+    id: 'batch-is-no-work',
+    breaks: 'A replica that shuts down keeps the batches that come to it.',
+    file: 'src/downstream/http/replicas/carried.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/under-way.test.ts'],
+    edits: [
+      {
+        find: `return requestsIn(carried).length > 0;`,
+        replace: `return requestsIn(carried).length > 0 && !carried.isBatch;`,
+      },
+    ],
+  },
+  {
+    id: 'lost-batch-answered-once',
+    breaks: 'Of a batch that was lost, one request is answered.',
+    file: 'src/downstream/http/replicas/forward.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['src/downstream/http/replicas/under-way.test.ts'],
+    edits: [{ find: `carried.isBatch ? listOf(frames) : first`, replace: `first` }],
+  },
 ];

@@ -148,6 +148,7 @@ async function listening(
       ...address,
       tls,
       authenticate: (secret) => table.authenticate(secret),
+      report: (text) => remark(shell, text),
     });
   } catch (error) {
     throw listenFault(address, error, undefined, 'broker');

@@ -4239,4 +4239,62 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/http/replicas/under-way.test.ts'],
     edits: [{ find: `carried.isBatch ? listOf(frames) : first`, replace: `first` }],
   },
+  {
+    id: 'handed-again',
+    breaks:
+      'A link that asks once more for a kind of mail is sent again all that it has not acknowledged.',
+    file: 'src/broker/hub/shelf.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/broker/socket/hub-socket.test.ts'],
+    edits: [
+      {
+        find: `if (this.#readings.has(reader.seat)) return;`,
+        replace: `this.leave(reader.seat);`,
+      },
+    ],
+  },
+  {
+    id: 'all-of-a-chunk',
+    breaks: 'What was read from a link already is taken although it does not read its answers.',
+    file: 'src/broker/socket/link-intake.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/broker/socket/hub-socket.test.ts'],
+    edits: [
+      { find: `this.#queue.length > 0 && this.#mayTake()`, replace: `this.#queue.length > 0` },
+    ],
+  },
+  {
+    id: 'refused-for-ever',
+    breaks: 'A connection whose upgrade was refused stays open as long as its other side likes.',
+    file: 'src/broker/socket/hub-server.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['src/broker/socket/hub-server.test.ts'],
+    edits: [
+      {
+        find: `socket.once('finish', () => socket.destroy());`,
+        replace: ``,
+      },
+      {
+        find: `clock.after(refuseMs, () => socket.destroy(), true)`,
+        replace: `clock.after(refuseMs, () => {}, true)`,
+      },
+    ],
+  },
+  {
+    id: 'one-has-all-links',
+    breaks: 'Links that one credential opens and never uses take every place.',
+    file: 'src/broker/socket/link-places.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/broker/socket/link-places.test.ts'],
+    edits: [
+      {
+        find: `return links < maxSeats + moreThanSeats && links < timesLeft * left;`,
+        replace: `return left > 0;`,
+      },
+    ],
+  },
 ];

@@ -229,6 +229,37 @@ describe('a mailbox', () => {
   });
 });
 
+describe('links of one credential that say no hello', () => {
+  it('leave places for the others #principal-share', async () => {
+    await using own = await BrokerProcess.start();
+    const opened = Array.from(
+      { length: 1_200 },
+      () => new RawBrokerLink(own.url, { secret: own.secretOf('ann') }),
+    );
+    const statuses = await Promise.all(opened.map((link) => link.status));
+    expect(statuses.filter((status) => status === 503)).toHaveLength(1_200 - 1_088);
+    await own.link('bob');
+    for (const link of opened) link.socket.terminate();
+  });
+});
+
+describe('a broker that has no descriptors left', () => {
+  it('goes on with its links, and accepts connections again later #one-bad-neighbour', async () => {
+    await using own = await BrokerProcess.prepared();
+    await own.launch([], ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh']);
+    const boss = await own.link('boss');
+    const sockets = Array.from({ length: 200 }, () => {
+      const socket = connect(Number(new URL(own.url).port), '127.0.0.1');
+      return socket.on('error', () => {}).resume();
+    });
+    // Strangers are gone after five seconds; those that were not accepted at once.
+    await Promise.all(sockets.map((socket) => new Promise((gone) => socket.once('close', gone))));
+    await (await own.link('ann')).deliver(letter('boss'));
+    expect(await boss.present()).toEqual([members.ann.mailbox]);
+    expect((await own.kill('SIGTERM')).code).toBe(0);
+  });
+});
+
 describe('five thousand connections', () => {
   it('at once: as many as there is room for are links, the others are told so, and later there is room again #no-growth', async () => {
     await using own = await BrokerProcess.start();
@@ -254,7 +285,9 @@ describe('five thousand connections', () => {
       statuses.push(...(await Promise.all(opened.map((link) => link.status))));
     }
     const count = (status: number) => statuses.filter((one) => one === status).length;
-    expect([count(101), count(503)]).toEqual([4_095, 905]);
+    // Each has three times as many as are left: five of 720, and 239 of the 3,839 that are not for orchestrators.
+    expect([count(101), count(503)]).toEqual([3_600, 1_400]);
+    await own.link('other');
     await until(async () => (await boss.present()).length === 5, 'all five are there');
     for (const link of links) link.socket.terminate();
     await until(async () => (await boss.present()).length === 0, 'all have left');

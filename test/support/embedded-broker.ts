@@ -43,7 +43,9 @@ export async function startEmbeddedBroker(
     };
     const authenticate = (secret: string) => secrets.get(secret);
     hub = opened;
-    return startHubServer({ hub: opened, clock, caught, host: '127.0.0.1', port, authenticate });
+    const report = () => {};
+    const at = { host: '127.0.0.1', port };
+    return startHubServer({ hub: opened, clock, caught, ...at, authenticate, report });
   };
   let server: HubServer | undefined = await listen(0);
   const { port } = server.address;

@@ -85,9 +85,12 @@ export class Shelf {
     this.#handOut(held.seat ?? '');
   }
 
-  /** A newer reader in the same seat takes over from the older one. */
+  /**
+   * A seat that reads already goes on as before: it would be handed everything again that it has not acknowledged. An
+   * older reader has left before a newer one has its seat.
+   */
   join(reader: Reader): void {
-    this.leave(reader.seat);
+    if (this.#readings.has(reader.seat)) return;
     this.#hadReader = true;
     this.#readings.set(reader.seat, {
       reader,

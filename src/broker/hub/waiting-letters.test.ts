@@ -63,6 +63,7 @@ describe('a sender that has its share of what a reader holds', () => {
     const { shelf, handed, join } = shelfWith({ senderLetters: 2 });
     join('s');
     for (const from of ['ann', 'ann', 'ann', 'bob', 'ann']) shelf.put(held(from));
+    shelf.leave('s');
     join('s');
     expect(handed).toEqual(['0', '1', '3', '0', '1', '3']);
   });

@@ -1,6 +1,7 @@
-// How fast one link may send: so many frames in a second, and as many at once after a pause. It counts every frame
-// that came, and says how long to read nothing more; nothing is dropped. A frame that asks for what there is no room for
-// counts as many: whoever does not wait for room is slowed, and takes less of the time of the others.
+// How fast one link, or all links of one worker together, may send: so many frames in a second, and as many at once
+// after a pause. It counts every frame that came, and says how long to read nothing more; nothing is dropped. A frame
+// that asks for what there is no room for counts as many: whoever does not wait for room is slowed, and takes less of
+// the time of the others.
 
 import type { Clock } from '../../kernel/clock.ts';
 
@@ -19,6 +20,12 @@ export class FrameRate {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#at = clock.now();
+  }
+
+  /** As if nothing had come yet. */
+  get isWhole(): boolean {
+    this.#count(0);
+    return this.#left === burst;
   }
 
   /** One frame has come: for how many milliseconds nothing more is to be read; 0: go on. */

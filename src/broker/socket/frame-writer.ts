@@ -22,6 +22,8 @@ export interface FrameWriterOptions {
   readonly side: MessageSide | 'masked';
   /** The frame of the numbers of one turn. */
   readonly numbersFrame: (numbers: readonly number[]) => ClientFrame | HubFrame;
+  /** A frame, whichever, has left this process. */
+  readonly written?: () => void;
 }
 
 /** A body from this length on is written by itself. */
@@ -32,29 +34,35 @@ export class FrameWriter {
   /** At most `maxNumbers`, until the end of the turn. */
   #numbers: number[] = [];
   #isGathering = false;
+  #sentBytes = 0;
 
   constructor(options: FrameWriterOptions) {
     this.#options = options;
   }
 
-  /** The length of the frame; 0 if the socket is not open. */
-  send(frame: ClientFrame | HubFrame, body?: Buffer, written?: () => void): number {
-    const { socket, stream, side } = this.#options;
-    if (socket.readyState !== socket.OPEN) return 0;
+  /** Of all frames, also those that have not left this process yet. */
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
+  /** Does nothing if the socket is not open. */
+  send(frame: ClientFrame | HubFrame, body?: Buffer): void {
+    const { socket, stream, side, written } = this.#options;
+    if (socket.readyState !== socket.OPEN) return;
     this.#gather();
     if (side === 'masked') {
       const bytes = encodeFrame(frame, body);
-      socket.send(bytes, written);
-      return bytes.length;
+      this.#sentBytes += bytes.length;
+      return socket.send(bytes, written);
     }
     const apart = body !== undefined && body.length >= largeBytes ? body : undefined;
     const apartBytes = apart?.length ?? 0;
     const bytes = encodeFrame(frame, apart === undefined ? body : undefined, (length) =>
       webSocketHead(length + apartBytes, side),
     );
+    this.#sentBytes += bytes.length + apartBytes;
     stream.write(bytes, apart === undefined ? written : undefined);
     if (apart !== undefined) stream.write(apart, written);
-    return bytes.length + apartBytes;
   }
 
   /** It goes into a frame with the others of this turn. */

@@ -9,6 +9,7 @@ import type { Log } from '../../store/contract/log.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
 import { Hub } from '../hub/hub.ts';
 import type { Identity } from '../identity.ts';
+import { FrameRate } from './frame-rate.ts';
 import { type ClientFrame, decodeHubFrame, encodeFrame } from './frames.ts';
 import { HubSocket } from './hub-socket.ts';
 
@@ -29,7 +30,9 @@ class PlayedSocket extends EventEmitter {
   isTerminated = false;
   /** Without what a WebSocket has before each message. */
   readonly sent: Buffer[] = [];
-  readonly #flushed: (() => void)[] = [];
+  /** Of each write that waits: its bytes, and who hears that it has left. */
+  readonly #unflushed: { readonly bytes: number; readonly flushed: () => void }[] = [];
+  readonly pongs: string[] = [];
 
   /** As its stream: bytes of one message, or of one whose body is long and comes by itself. */
   write(bytes: Buffer, flushed: () => void = () => {}): boolean {
@@ -38,7 +41,7 @@ class PlayedSocket extends EventEmitter {
     else this.sent.push(Buffer.concat([this.sent.pop() ?? bytes, bytes]));
     if (this.isStuck) {
       this.bufferedAmount += bytes.length;
-      this.#flushed.push(flushed);
+      this.#unflushed.push({ bytes: bytes.length, flushed });
     } else flushed();
     return true;
   }
@@ -51,11 +54,22 @@ class PlayedSocket extends EventEmitter {
   drain(): void {
     this.isStuck = false;
     this.bufferedAmount = 0;
-    for (const flushed of this.#flushed.splice(0)) flushed();
+    for (const { flushed } of this.#unflushed.splice(0)) flushed();
+  }
+
+  /** Its reader has read the oldest write that waits. */
+  drainOne(): void {
+    const { bytes = 0, flushed } = this.#unflushed.shift() ?? {};
+    this.bufferedAmount -= bytes;
+    flushed?.();
   }
 
   ping(): void {
     this.pings += 1;
+  }
+
+  pong(data: Buffer): void {
+    this.pongs.push(data.toString());
   }
 
   pause(): void {
@@ -101,7 +115,8 @@ async function opened(wrapped: (log: Log) => Log = (log) => log) {
   const caught = (error: unknown) => void errors.push(error);
   const link = (identity: Identity) => {
     const socket = new PlayedSocket();
-    new HubSocket({ hub, clock, caught }, identity, socket as unknown as WebSocket, socket);
+    const parts = { hub, clock, caught, rate: new FrameRate(clock) };
+    new HubSocket(parts, identity, socket as unknown as WebSocket, socket);
     return socket;
   };
   const greeted = (identity: Identity) => {
@@ -126,10 +141,22 @@ describe('a link that sends more than its rate', () => {
     const socket = greeted(ann);
     for (let n = 1; n <= 20_100; n += 1) socket.says(tell(n));
     expect(socket.isPaused).toBe(true);
-    // Nobody reads them: each has its answer.
-    expect(socket.frames.filter((frame) => frame?.is === 'refused')).toHaveLength(20_100);
+    const refused = () => socket.frames.filter((frame) => frame?.is === 'refused');
+    // Also of those that were read already.
+    expect(refused()).toHaveLength(20_000);
     clock.advance(20);
+    // Nobody reads them: each has its answer.
+    expect(refused()).toHaveLength(20_100);
     expect(socket.isPaused).toBe(false);
+  });
+
+  it('is not read from for its pings, either #no-growth', async () => {
+    const { greeted, clock } = await opened();
+    const socket = greeted(ann);
+    for (let n = 1; n <= 20_100; n += 1) socket.emit('ping', Buffer.from(`${n}`));
+    expect(socket.isPaused).toBe(true);
+    clock.advance(20);
+    expect([socket.isPaused, socket.pongs.at(-1)]).toEqual([false, '20100']);
   });
 
   it('leaves no timer behind when it ends', async () => {
@@ -152,6 +179,65 @@ describe('a link that does not read what it is sent', () => {
     expect(socket.bufferedAmount).toBeLessThan(1.1 * 1_048_576);
     socket.drain();
     expect(socket.isPaused).toBe(false);
+  });
+
+  it('has nothing more taken of what was read from it already #no-growth', async () => {
+    const { greeted } = await opened();
+    const socket = greeted(ann);
+    socket.isStuck = true;
+    for (let n = 1; n <= 18_000; n += 1) socket.says(tell(n));
+    socket.emit('ping', Buffer.from('first'));
+    socket.emit('ping', Buffer.from('last'));
+    expect(socket.bufferedAmount).toBeLessThan(1.1 * 1_048_576);
+    expect(socket.pongs).toEqual([]);
+    socket.drain();
+    const answered = socket.frames.flatMap((frame) => (frame?.is === 'refused' ? [frame.n] : []));
+    expect(answered).toEqual(Array.from({ length: 18_000 }, (_, at) => at + 1));
+    expect([socket.pongs, socket.isPaused]).toEqual([['last'], false]);
+  });
+
+  it('is handed each letter once, however often it asks for them #no-growth', async () => {
+    const { greeted, hub } = await opened();
+    const sender = hub.join(boss, 'sender', greeted(boss) as never);
+    const body = Buffer.alloc(3_000, 'x');
+    for (let n = 0; n < 100; n += 1) {
+      await sender.deliver({ id: `l-${n}`, to: 'ann.mcp', kind: 'mcp-reply', body });
+    }
+    const socket = greeted(ann);
+    socket.isStuck = true;
+    for (let n = 1; n <= 200; n += 1) socket.says({ is: 'receive', n, kind: 'mcp-reply' });
+    const [mails, done] = ['mail', 'done'].map((is) =>
+      socket.frames.filter((one) => one?.is === is),
+    );
+    expect([mails?.length, done?.length]).toEqual([100, 200]);
+  });
+
+  it('is read from again whatever it was sent meanwhile', async () => {
+    const { greeted } = await opened();
+    const [socket, writer] = [greeted(ann), greeted(boss)];
+    socket.says({ is: 'receive', n: 1, kind: 'bulk' });
+    const body = Buffer.alloc(1_048_576, 'x');
+    const large = (n: number) =>
+      writer.says({ is: 'tell', n, id: `x-${n}`, to: 'ann.mcp', kind: 'bulk' }, body);
+    socket.isStuck = true;
+    large(1);
+    socket.says(tell(1));
+    expect(socket.isPaused).toBe(true);
+    // A body so long is written by itself.
+    socket.drainOne();
+    socket.drainOne();
+    large(2);
+    for (let writes = 0; writes < 3; writes += 1) socket.drainOne();
+    expect([socket.bufferedAmount, socket.isPaused]).toEqual([0, false]);
+  });
+
+  it('is gone at once if a newer link has its seat: that one is sent the same #no-growth', async () => {
+    const { greeted } = await opened();
+    const [slow, other] = [greeted(ann), greeted(boss)];
+    slow.bufferedAmount = 1_048_576;
+    greeted(ann);
+    greeted(boss);
+    expect([slow.isTerminated, other.isTerminated]).toEqual([true, false]);
   });
 
   it('is ended after two pings, unless it reads a little', async () => {
@@ -194,6 +280,18 @@ describe('a link that waits for the disk', () => {
     expect(socket.frames.flatMap((frame) => (frame?.is === 'done' ? frame.ns : []))).toHaveLength(
       1_024,
     );
+  });
+});
+
+describe('a link that has ended', () => {
+  it('has sent what was read from it before', async () => {
+    const { greeted, hub } = await opened();
+    const socket = greeted(ann);
+    socket.bufferedAmount = 1_048_576;
+    socket.says({ is: 'deliver', n: 1, id: 'last', to: 'boss', kind: 'note' });
+    expect(hub.figures.letters).toBe(0);
+    socket.emit('close');
+    expect(hub.figures).toMatchObject({ letters: 1, members: 0 });
   });
 });
 

@@ -1,7 +1,7 @@
 // One WebSocket link at the hub: decodes frames, passes them to its member, and sends what the member gets. The
-// first frame is a hello; what is no frame ends the link. Nothing more is read from a link for a while if it has
-// sent more than its rate, if too much of it waits for the disk, or if it does not read what it is sent: so it
-// slows only itself. A link whose other side is silent is ended after two missed pings, so that its seat is free
+// first frame is a hello; what is no frame ends the link. Nothing more is taken from a link for a while
+// (`link-intake.ts`) if it has sent more than its rate, if too much of it waits for the disk, or if it does not read
+// what it is sent: so it slows only itself. A link whose other side is silent is ended after two missed pings, so that its seat is free
 // and its letters wait for the next reader.
 
 import type { WebSocket } from 'ws';
@@ -13,14 +13,17 @@ import type { Hub } from '../hub/hub.ts';
 import type { Handed, Member, Peer } from '../hub/member.ts';
 import type { Identity } from '../identity.ts';
 import { closeCodeOf } from './close-codes.ts';
-import { FrameRate } from './frame-rate.ts';
+import type { FrameRate } from './frame-rate.ts';
 import { FrameWriter, type StreamBelow } from './frame-writer.ts';
 import { type ClientFrame, decodeClientFrame, type HubFrame, protocolVersion } from './frames.ts';
+import { LinkIntake } from './link-intake.ts';
 
 export interface HubSocketParts {
   readonly hub: Hub;
   readonly clock: Clock;
   readonly caught: Caught;
+  /** Of this link, or of all links of its worker. */
+  readonly rate: FrameRate;
 }
 
 type Asking = Exclude<ClientFrame, { readonly is: 'hello' }>;
@@ -33,9 +36,8 @@ const helloWithinMs = 5_000;
 const maxWaiting = 1_024;
 /** Bytes that wait to be sent to one link; beyond it nothing more is read from it. */
 const maxUnread = 1_048_576;
-
-/** Why nothing is read from a link for now. */
-type Hold = 'disk' | 'rate' | 'unread';
+/** A frame has the length of its header, at least. */
+const shortestBytes = 4;
 
 export class HubSocket implements Peer {
   readonly #parts: HubSocketParts;
@@ -47,11 +49,8 @@ export class HubSocket implements Peer {
   /** Hears that the mark that is under way was passed. */
   #passed: (() => void) | undefined;
   #isOver = false;
-  readonly #rate: FrameRate;
   readonly #writer: FrameWriter;
-  /** At most one of each. */
-  readonly #holds = new Set<Hold>();
-  #sentBytes = 0;
+  readonly #intake: LinkIntake;
   /** When the last ping was sent: bytes that were on their way, and bytes that waited. */
   #flushed = 0;
   #backlog = 0;
@@ -62,12 +61,15 @@ export class HubSocket implements Peer {
   constructor(parts: HubSocketParts, identity: Identity, socket: WebSocket, stream: StreamBelow) {
     this.#parts = parts;
     const numbersFrame = (ns: readonly number[]) => ({ is: 'done', ns }) as const;
-    this.#writer = new FrameWriter({ socket, stream, side: 'server', numbersFrame });
+    const written = () => this.#written();
+    this.#writer = new FrameWriter({ socket, stream, side: 'server', numbersFrame, written });
+    const isBehind = () => this.backlogBytes >= maxUnread;
+    this.#intake = new LinkIntake({ socket, isBehind, take: (frame) => this.#take(frame) });
     this.#identity = identity;
     this.#socket = socket;
-    this.#rate = new FrameRate(parts.clock);
     this.#timer = parts.clock.after(helloWithinMs, () => this.#pingOrEnd(), true);
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#received(data, isBinary));
+    socket.on('ping', (data: Buffer) => this.#pinged(data));
     socket.on('pong', (data: Buffer) => {
       this.#silentPings = 0;
       if (data.length > 0) this.#hasPassed();
@@ -98,9 +100,12 @@ export class HubSocket implements Peer {
   end(why: BrokerError): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#socket.resume();
+    this.#intake.drop();
     // What it was sent comes before its end.
     this.#writer.flush();
+    // The newer link is sent the same: nobody need keep it for one that does not read.
+    const isCopied = why.reason === 'replaced' && this.backlogBytes >= maxUnread;
+    if (isCopied) return this.#socket.terminate();
     this.#socket.close(closeCodeOf(why.reason), why.message.slice(0, 100));
     // A side that does not answer the close is not waited for.
     this.#timer[Symbol.dispose]();
@@ -110,9 +115,21 @@ export class HubSocket implements Peer {
   #received(data: Buffer, isBinary: boolean): void {
     if (this.#isOver) return;
     this.#silentPings = 0;
-    this.#slowDown(this.#rate.taken());
-    const frame = isBinary ? decodeClientFrame(data) : undefined;
-    if (frame === undefined) return this.#refuse('bad_letter', 'that is no frame of this protocol');
+    if (isBinary && data.length >= shortestBytes) this.#intake.arrived(data);
+    else this.#refuseFrame();
+  }
+
+  #pinged(data: Buffer): void {
+    if (this.#isOver) return;
+    this.#slowDown(this.#parts.rate.taken());
+    this.#intake.pinged(data);
+  }
+
+  #take(data: Buffer): void {
+    if (this.#isOver) return;
+    this.#slowDown(this.#parts.rate.taken());
+    const frame = decodeClientFrame(data);
+    if (frame === undefined) return this.#refuseFrame();
     const { header, body } = frame;
     try {
       if (this.#member === undefined) return this.#greet(header);
@@ -133,18 +150,9 @@ export class HubSocket implements Peer {
 
   /** A link that sends more than its rate is not read until its turn. */
   #slowDown(waitMs: number): void {
-    if (waitMs === 0 || this.#holds.has('rate')) return;
-    this.#hold('rate');
-    this.#rateTimer = this.#parts.clock.after(waitMs, () => this.#release('rate'), true);
-  }
-
-  #hold(why: Hold): void {
-    this.#holds.add(why);
-    this.#socket.pause();
-  }
-
-  #release(why: Hold): void {
-    if (this.#holds.delete(why) && this.#holds.size === 0) this.#socket.resume();
+    if (waitMs === 0 || this.#intake.holdsFor('rate')) return;
+    this.#intake.hold('rate');
+    this.#rateTimer = this.#parts.clock.after(waitMs, () => this.#intake.release('rate'), true);
   }
 
   #greet(header: ClientFrame): void {
@@ -192,10 +200,10 @@ export class HubSocket implements Peer {
   /** Its sender hears when it is kept; while too many wait, nothing more is read from it. */
   #await(n: number, stored: Promise<void>): void {
     this.#waiting += 1;
-    if (this.#waiting >= maxWaiting) this.#hold('disk');
+    if (this.#waiting >= maxWaiting) this.#intake.hold('disk');
     const settled = () => {
       this.#waiting -= 1;
-      if (this.#waiting < maxWaiting) this.#release('disk');
+      if (this.#waiting < maxWaiting) this.#intake.release('disk');
     };
     const kept = () => {
       settled();
@@ -224,17 +232,20 @@ export class HubSocket implements Peer {
     }
     // An orchestrator is refused for what others do not read.
     const isOwnHaste = error.reason === 'full' && this.#identity.kind === 'worker';
-    if (isOwnHaste) this.#slowDown(this.#rate.refused());
+    if (isOwnHaste) this.#slowDown(this.#parts.rate.refused());
     this.#send({ is: 'refused', n, reason: error.reason, detail: error.message });
   }
 
   #send(frame: HubFrame, body?: Buffer): void {
-    const isBehind = this.backlogBytes >= maxUnread;
-    if (isBehind) this.#hold('unread');
-    const written = () => {
-      if (this.backlogBytes < maxUnread) this.#release('unread');
-    };
-    this.#sentBytes += this.#writer.send(frame, body, isBehind ? written : undefined);
+    this.#writer.send(frame, body);
+  }
+
+  #written(): void {
+    if (this.backlogBytes < maxUnread) this.#intake.release('unread');
+  }
+
+  #refuseFrame(): void {
+    this.#refuse('bad_letter', 'that is no frame of this protocol');
   }
 
   #refuse(reason: 'bad_letter' | 'unsupported' | 'lost', detail: string): void {
@@ -257,14 +268,15 @@ export class HubSocket implements Peer {
 
   /** Without a pong: we do not read what it sends, or it reads what waited for it. */
   #showsLife(): boolean {
-    const flushed = this.#sentBytes - this.backlogBytes;
+    const flushed = this.#writer.sentBytes - this.backlogBytes;
     const isReading = this.#backlog > 0 && flushed > this.#flushed;
     this.#flushed = flushed;
     this.#backlog = this.backlogBytes;
-    return isReading || this.#holds.has('disk') || this.#holds.has('rate');
+    return isReading || this.#intake.holdsFor('disk') || this.#intake.holdsFor('rate');
   }
 
   #closed(): void {
+    this.#intake.takeRest();
     this.#isOver = true;
     this.#timer[Symbol.dispose]();
     this.#rateTimer?.[Symbol.dispose]();

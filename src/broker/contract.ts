@@ -80,7 +80,10 @@ export interface Link extends AsyncDisposable {
   receive(kind: string, reader: MailReader, isOnlyTold?: boolean): Promise<void>;
   /** Which of the mailboxes that we may write to have a link now. */
   present(): Promise<readonly string[]>;
-  /** Resolves when the link has ended, with why. What waits is rejected with the same. */
+  /**
+   * Resolves when the link has ended, with why. What waits is rejected with the same, or as `lost`: it may have
+   * arrived.
+   */
   readonly ended: Promise<BrokerError>;
   close(): Promise<void>;
 }

@@ -14,7 +14,10 @@ const embedded: readonly (readonly [string, Holder])[] = [
 ];
 const ofNats = 'hfn_';
 
-/** Throws a BrokerError if it is made for another broker, or for somebody else. */
+/** What can stand in the header of a request. */
+const alphabet = /^[\x21-\x7e]+$/;
+
+/** Throws a BrokerError if it is none, or made for another broker, or for somebody else. */
 export function assertCredential(
   credential: string,
   broker: 'embedded' | 'nats',
@@ -41,6 +44,11 @@ function embeddedHolder(credential: string): Holder | undefined {
   if (credential.startsWith(ofNats)) {
     throw mismatch(
       'this credential is one for a NATS server: use a nats:// address, or a secret that holdfast token add has printed',
+    );
+  }
+  if (!alphabet.test(credential)) {
+    throw mismatch(
+      'this credential has a character that none has, such as a space or the end of a line: use what holdfast token add has printed, and nothing else',
     );
   }
   return embedded.find(([prefix]) => credential.startsWith(prefix))?.[1];

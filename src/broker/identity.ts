@@ -2,6 +2,8 @@
 // the workers whose credentials name it. Nothing else is allowed, whatever a letter says.
 
 export interface Identity {
+  /** Of the credential: another one if the same name is added again. Absent: nobody knows. */
+  readonly id?: string | undefined;
   readonly mailbox: string;
   readonly kind: 'worker' | 'orchestrator';
   /** Of a worker. */

@@ -4297,4 +4297,19 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'old-credential-runs',
+    breaks:
+      'What a revoked credential has asked for runs with its role once the same name has another one.',
+    file: 'src/broker/hub/hub.ts',
+    foundBy: 'tests',
+    promise: 'revoked',
+    tests: ['src/broker/hub/hub.test.ts'],
+    edits: [
+      {
+        find: `return credential !== null && owner.id !== undefined && owner.id !== credential;`,
+        replace: `return credential === '';`,
+      },
+    ],
+  },
 ];

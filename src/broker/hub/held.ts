@@ -7,6 +7,8 @@ export interface Held {
   readonly number: number;
   readonly id: string;
   readonly from: Sender;
+  /** Of its sender, by the id; null: nobody knows. */
+  readonly credential: string | null;
   readonly to: string;
   /** The one seat that it is for; undefined: any. */
   readonly seat: string | undefined;
@@ -20,6 +22,8 @@ export interface Held {
   body: Buffer;
   /** Resolves when it is on the disk, or done with; rejects with a BrokerError. */
   stored: Promise<void>;
+  /** Somebody had it, or has it now. */
+  wasHanded: boolean;
   /** The disk has refused it, and its reader had it already. */
   isUnkept: boolean;
 }
@@ -36,11 +40,12 @@ export function ownBody(body: Buffer): Buffer {
 }
 
 export function storedFrom(held: Held): StoredLetter {
-  const { number, id, from, to, seat, kind, about, expiresAt, body } = held;
+  const { number, id, from, credential, to, seat, kind, about, expiresAt, body } = held;
   return {
     number,
     id,
     from,
+    credential,
     to,
     seat: seat ?? null,
     kind,
@@ -55,11 +60,12 @@ export function heldFrom(
   stored: StoredLetter,
   now: { readonly wall: number; readonly monotonic: number },
 ): Held {
-  const { number, id, from, to, kind, about, seat, expiresAt } = stored;
+  const { number, id, from, credential, to, kind, about, seat, expiresAt } = stored;
   return {
     number,
     id,
     from,
+    credential: credential ?? null,
     to,
     seat: seat ?? undefined,
     kind,
@@ -68,6 +74,8 @@ export function heldFrom(
     endsAt: expiresAt === null ? undefined : now.monotonic + expiresAt - now.wall,
     body: ownBody(stored.body),
     stored: Promise.resolve(),
+    // By an earlier process, perhaps.
+    wasHanded: true,
     isUnkept: false,
   };
 }

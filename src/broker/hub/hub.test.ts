@@ -116,6 +116,75 @@ describe('a credential that is revoked between the request for a link and its he
   });
 });
 
+describe('a credential that is revoked, and made again with the same name', () => {
+  const [before, after]: readonly Identity[] = [
+    { ...ann, id: 'first', role: 'strong' },
+    { ...ann, id: 'second', role: 'weak' },
+  ];
+
+  async function withOld() {
+    const hub = await hubWith();
+    hub.owners.set('ann.mcp', before ?? ann);
+    const { member } = hub.join(before ?? ann);
+    for (const id of ['one', 'two']) await member.deliver(letter('boss', { id }));
+    return hub;
+  }
+
+  it('has nothing run that the earlier one asked for and nobody had begun with #revoked', async () => {
+    const { hub, join, owners, clock } = await withOld();
+    owners.set('ann.mcp', after ?? ann);
+    hub.credentialsChanged();
+    expect(hub.figures.letters).toBe(0);
+    const kept = join(after ?? ann).member.deliver(letter('boss', { id: 'new' }));
+    await clock.advanceAsync(momentMs);
+    await kept;
+    expect(join(boss, 'seat', ['note']).peer.ids).toEqual(['new']);
+  });
+
+  it('the same over a restart of the broker #revoked', async () => {
+    const { owners, open } = await withOld();
+    expect((await open()).figures.letters).toBe(2);
+    owners.set('ann.mcp', after ?? ann);
+    expect((await open()).figures.letters).toBe(0);
+  });
+
+  it('has nothing handed to a second reader that the first had of the earlier one #revoked', async () => {
+    const { hub, join, owners } = await withOld();
+    const first = join(boss, 'first', ['note']);
+    expect(first.peer.ids).toEqual(['one', 'two']);
+    owners.set('ann.mcp', after ?? ann);
+    hub.credentialsChanged();
+    const second = join(boss, 'second', ['note']);
+    first.member.left();
+    expect(second.peer.ids).toEqual([]);
+    expect(hub.figures.letters).toBe(0);
+  });
+});
+
+describe('a letter of a worker', () => {
+  it('is kept for no single seat of an orchestrator: nobody might ever read it #principal-share', async () => {
+    const { hub, join } = await hubWith();
+    join(boss, 'one', ['note']);
+    const { member } = join(ann);
+    const toOne = member.deliver(letter('boss', { seat: 'one' }));
+    await expect(toOne).rejects.toMatchObject({ reason: 'not_allowed' });
+    member.tell(letter('boss', { seat: 'one' }));
+    await join(boss, 'two').member.deliver(letter('ann.mcp', { seat: 'none' }));
+    expect(hub.figures.letters).toBe(1);
+  });
+
+  it.each([undefined, 2 ** 41])(
+    'that nobody reads is kept for a week, whatever it says (%s) #no-growth',
+    async (ttlMs) => {
+      const { hub, join, clock } = await hubWith();
+      await join(ann).member.deliver(letter('boss', { ttlMs }));
+      await join(boss).member.deliver(letter('ann.mcp', { ttlMs }));
+      await clock.advanceAsync(7 * 24 * 3_600_000 + 5_000);
+      expect(hub.figures).toMatchObject({ letters: 1, expired: 1 });
+    },
+  );
+});
+
 describe('a letter that is kept', () => {
   it('does not keep in memory what was read from the socket with it #no-growth', async () => {
     const { join } = await hubWith();
@@ -252,6 +321,28 @@ describe('the limits of a hub', () => {
     await settled();
     const { first, next } = await aside.range();
     expect(next - first).toBe(1_000);
+  });
+});
+
+describe('a letter that the disk has no room for', () => {
+  const full = (log: Log): Log => ({
+    append: () => Promise.reject(new StoreError('full', 'the disk is full')),
+    read: (options) => log.read(options),
+    trim: (before) => log.trim(before),
+    range: () => log.range(),
+  });
+
+  it.each([
+    ['nobody had', 'full', false, false],
+    ['a reader has', 'not_kept', true, false],
+    ['a reader had and has given back', 'not_kept', true, true],
+  ])('and that %s is refused as %s #true-dispatched', async (_, reason, isRead, hasLeft) => {
+    const { hub, join } = await hubWith({}, full);
+    const reader = isRead ? join(ann, 'seat', ['note']) : undefined;
+    const kept = join(boss).member.deliver(letter('ann.mcp'));
+    if (hasLeft) reader?.member.left();
+    await expect(kept).rejects.toMatchObject({ reason });
+    expect(hub.figures.letters).toBe(isRead && !hasLeft ? 1 : 0);
   });
 });
 

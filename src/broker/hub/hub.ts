@@ -72,8 +72,10 @@ export class Hub {
       isOwned: (mailbox) => ownerOf(mailbox) !== undefined,
       expired: (held) => {
         this.#expired += 1;
-        this.#kept.hasExpired(held);
+        this.#kept.hasLeft(held);
       },
+      isRevoked: (held) => this.#isOfRevoked(held),
+      revoked: (held) => this.#kept.hasLeft(held),
     });
   }
 
@@ -129,7 +131,13 @@ export class Hub {
 
   /** Throws a BrokerError if it is not taken; resolves when it is on the disk. */
   deliver(member: Member, letter: Letter): Promise<void> {
-    return this.#kept.keep(this.#shelfFor(member, letter), member, letter);
+    const shelf = this.#shelfFor(member, letter);
+    // In a seat that does not exist nobody would read it, and it would take the room of all.
+    if (member.identity.kind === 'worker' && letter.seat !== undefined) {
+      const words = `a worker may deliver to ${letter.to}, not to one of its seats`;
+      throw new BrokerError('not_allowed', words);
+    }
+    return this.#kept.keep(shelf, member, letter);
   }
 
   /** Throws a BrokerError if it is not passed on. */
@@ -221,10 +229,15 @@ export class Hub {
 
   /** What a worker has asked for, and nobody has begun with, is not handed out once its credential is gone. */
   #withdrawOfRevoked(): void {
-    const { ownerOf } = this.#options;
-    this.#kept.withdraw(
-      ({ from }) => isOfWorker(from.mailbox) && ownerOf(from.mailbox) === undefined,
-    );
+    this.#kept.withdraw((held) => this.#isOfRevoked(held));
+  }
+
+  /** Also if the same name has another credential now: that one has not asked for it. */
+  #isOfRevoked({ from, credential }: Held): boolean {
+    if (!isOfWorker(from.mailbox)) return false;
+    const owner = this.#options.ownerOf(from.mailbox);
+    if (owner === undefined) return true;
+    return credential !== null && owner.id !== undefined && owner.id !== credential;
   }
 
   #scheduleSweep(): void {

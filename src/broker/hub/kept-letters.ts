@@ -80,10 +80,10 @@ export class KeptLetters {
     return held;
   }
 
-  /** It has left its shelf by itself. */
-  hasExpired(held: Held): void {
+  /** It has left its shelf by itself: its time is over, or its sender's. */
+  hasLeft(held: Held): void {
     this.#forget(held);
-    // A disk that refuses is known from what is written for others; it expires again after a restart.
+    // A disk that refuses is known from what is written for others; it leaves again after a restart.
     this.done(held).catch(ignored);
   }
 
@@ -118,7 +118,7 @@ export class KeptLetters {
     });
     held.stored = put.catch((error: unknown) => {
       this.#drop(shelf, held);
-      throw notKept(error);
+      throw notKept(error, held);
     });
     // Whoever waits for it hears of it; nobody need.
     held.stored.catch(ignored);
@@ -142,20 +142,29 @@ export class KeptLetters {
   #held(member: Member, { id, to, seat, kind, about, ttlMs, body }: Letter): Held {
     const number = this.#nextNumber;
     this.#nextNumber += 1;
+    const livesMs = this.#lifeOf(member, ttlMs);
     return {
       number,
       id,
       from: member.sender,
+      credential: member.identity.id ?? null,
       to,
       seat,
       kind,
       about,
-      expiresAt: ttlMs === undefined ? undefined : this.#clock.wallNow() + ttlMs,
-      endsAt: ttlMs === undefined ? undefined : this.#clock.now() + ttlMs,
+      expiresAt: livesMs === undefined ? undefined : this.#clock.wallNow() + livesMs,
+      endsAt: livesMs === undefined ? undefined : this.#clock.now() + livesMs,
       body,
       stored: Promise.resolve(),
+      wasHanded: false,
       isUnkept: false,
     };
+  }
+
+  /** Undefined: until it is read. */
+  #lifeOf({ identity }: Member, ttlMs: number | undefined): number | undefined {
+    if (identity.kind !== 'worker') return ttlMs;
+    return Math.min(ttlMs ?? Number.POSITIVE_INFINITY, this.#limits.maxWorkerMs);
   }
 
   #remember(shelf: Shelf, held: Held): void {
@@ -177,7 +186,9 @@ export class KeptLetters {
   }
 }
 
-function notKept(error: unknown): unknown {
+/** `full` says that nobody has it, and nobody will: not so if a reader had it meanwhile. */
+function notKept(error: unknown, { wasHanded }: Held): unknown {
   if (!(error instanceof StoreError)) return error;
-  return new BrokerError(error.reason === 'full' ? 'full' : 'not_kept', error.message);
+  const isNobodys = error.reason === 'full' && !wasHanded;
+  return new BrokerError(isNobodys ? 'full' : 'not_kept', error.message);
 }

@@ -8,6 +8,8 @@ export interface HubLimits {
   /** Of one worker, in all mailboxes: one cannot take the room of the others. */
   readonly maxWorkerLetters: number;
   readonly maxWorkerBytes: number;
+  /** How long a letter of a worker is kept that nobody reads. */
+  readonly maxWorkerMs: number;
   /** Of all letters. */
   readonly maxTotalBytes: number;
   /** Handed to one reader and not acknowledged yet. */
@@ -42,6 +44,7 @@ export const usualHubLimits: HubLimits = {
   maxBytes: 64 * mebibyte,
   maxWorkerLetters: 5_000,
   maxWorkerBytes: 16 * mebibyte,
+  maxWorkerMs: 7 * 24 * 60 * 60 * 1_000,
   maxTotalBytes: 512 * mebibyte,
   windowLetters: 4_096,
   windowBytes: 64 * mebibyte,

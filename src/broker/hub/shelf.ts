@@ -34,12 +34,15 @@ export interface ShelfOptions {
   readonly now: () => number;
   /** The time of a letter was over before anybody got it; it is here no longer. */
   readonly expired: (held: Held) => void;
+  /** The credential of its sender is gone: nobody gets it any more. */
+  readonly isRevoked: (held: Held) => boolean;
+  /** So it was with this one; it is here no longer. */
+  readonly revoked: (held: Held) => void;
 }
 
 export class Shelf {
   readonly #limits: HubLimits;
-  readonly #now: () => number;
-  readonly #expired: (held: Held) => void;
+  readonly #options: ShelfOptions;
   /** Waiting letters for each seat, '' for any; at most the letters of this shelf. */
   readonly #waiting = new Map<string, WaitingLetters>();
   /** By seat; at most one for each link of this mailbox. */
@@ -52,10 +55,9 @@ export class Shelf {
   #turn = 0;
   #hadReader = false;
 
-  constructor({ limits, now, expired }: ShelfOptions) {
-    this.#limits = limits;
-    this.#now = now;
-    this.#expired = expired;
+  constructor(options: ShelfOptions) {
+    this.#options = options;
+    this.#limits = options.limits;
   }
 
   get isEmpty(): boolean {
@@ -155,7 +157,7 @@ export class Shelf {
 
   /** Waiting letters whose time is over are removed. */
   expire(): void {
-    const now = this.#now();
+    const now = this.#options.now();
     for (const [place, queue] of this.#waiting) {
       const over = queue.takeOut((held) => isOver(held, now));
       if (queue.isEmpty) this.#waiting.delete(place);
@@ -189,16 +191,23 @@ export class Shelf {
 
   #expire(held: Held): void {
     this.#forget(held);
-    this.#expired(held);
+    this.#options.expired(held);
+  }
+
+  #revoke(held: Held): void {
+    this.#forget(held);
+    this.#options.revoked(held);
   }
 
   #handOut(place: string): void {
     const queue = this.#waiting.get(place);
     if (queue === undefined) return;
-    const now = this.#now();
+    const { now, isRevoked } = this.#options;
+    const at = now();
     queue.handOut((held) => {
-      if (!isOver(held, now)) return this.#hand(held);
-      this.#expire(held);
+      if (isOver(held, at)) this.#expire(held);
+      else if (isRevoked(held)) this.#revoke(held);
+      else return this.#hand(held);
       return 'gone';
     });
     if (queue.isEmpty) this.#waiting.delete(place);
@@ -210,6 +219,7 @@ export class Shelf {
     reading.unacknowledged.set(held.number, held);
     reading.bytes += held.body.length;
     reading.shares.add(held.from.mailbox, weightOf(held));
+    held.wasHanded = true;
     reading.reader.hand(held);
     return 'gone';
   }

@@ -9,6 +9,8 @@ export interface StoredLetter {
   readonly number: number;
   readonly id: string;
   readonly from: Sender;
+  /** Of its sender, by the id; null, or absent in letters of earlier versions: nobody knows. */
+  readonly credential?: string | null;
   readonly to: string;
   /** The one seat that it is for; null: any. */
   readonly seat: string | null;
@@ -46,13 +48,14 @@ export function isWrittenLetter(value: unknown): value is WrittenLetter {
 
 export function isLetterFacts(value: unknown): value is LetterFacts {
   if (typeof value !== 'object' || value === null) return false;
-  const { number, id, from, to, seat, kind, about, expiresAt } = value as Partial<
+  const { number, id, from, credential, to, seat, kind, about, expiresAt } = value as Partial<
     Record<keyof LetterFacts, unknown>
   >;
   return (
     typeof number === 'number' &&
     typeof id === 'string' &&
     isSender(from) &&
+    (credential === undefined || isTextOrNull(credential)) &&
     typeof to === 'string' &&
     isTextOrNull(seat) &&
     typeof kind === 'string' &&

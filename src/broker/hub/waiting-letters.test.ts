@@ -13,6 +13,7 @@ function held(mailbox: string, more: Partial<Held> = {}): Held {
     number: numbers,
     id: `${mailbox}-${numbers}`,
     from: { mailbox, seat: 's', role: null },
+    credential: null,
     to: 'boss',
     seat: undefined,
     kind: 'note',
@@ -21,6 +22,7 @@ function held(mailbox: string, more: Partial<Held> = {}): Held {
     endsAt: undefined,
     body: Buffer.from('text'),
     stored: Promise.resolve(),
+    wasHanded: false,
     isUnkept: false,
     ...more,
   };
@@ -32,6 +34,8 @@ function shelfWith(more: Partial<typeof usualHubLimits>) {
     limits: { ...usualHubLimits, ...more },
     now: () => now.at,
     expired: () => {},
+    isRevoked: () => false,
+    revoked: () => {},
   });
   const handed: string[] = [];
   const join = (seat: string) =>

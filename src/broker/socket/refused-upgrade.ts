@@ -44,6 +44,10 @@ function byStatus(url: string, status: number): BrokerError {
     return new BrokerError('unauthorized', `${url} does not let anybody in from here (403)`);
   }
   if (status === 503) return new BrokerError('lost', `${url} has no room for another link now`);
+  // As a proxy answers while the broker behind it starts again.
+  if (status >= 500 || status === 408 || status === 429) {
+    return new BrokerError('lost', `${url} does not answer as a broker now (${status})`);
+  }
   return notABroker(url);
 }
 

@@ -9,6 +9,7 @@ import { manualClock } from '../../../test/support/manual-clock.ts';
 import { until } from '../../../test/support/until.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
 import type { BrokerError } from '../broker-error.ts';
+import { encodeFrame } from './frames.ts';
 import { openSocketLink } from './socket-link.ts';
 
 async function listening(server: Server): Promise<{ url: string; close: () => Promise<void> }> {
@@ -36,7 +37,7 @@ async function words(url: string): Promise<string> {
 }
 
 describe('an address that is no broker', () => {
-  it.each([200, 301, 400, 404, 426, 500])('because HTTP answers with %s', async (status) => {
+  it.each([200, 301, 400, 404, 426])('because HTTP answers with %s', async (status) => {
     const server = createHttpServer((_request, response) => response.writeHead(status).end('page'));
     const { url, close } = await listening(server);
     expect(await refusal(url)).toEqual(['not_a_broker', true]);
@@ -104,10 +105,54 @@ describe('an address where a broker may be later', () => {
     await close();
   });
 
-  it('has no room for another link', async () => {
-    const server = createHttpServer((_request, response) => response.writeHead(503).end());
+  it.each([408, 429, 500, 502, 503, 504])('answers with %s, or a proxy does', async (status) => {
+    const server = createHttpServer((_request, response) => response.writeHead(status).end());
     const { url, close } = await listening(server);
     expect(await refusal(url)).toEqual(['lost', false]);
     await close();
   });
+});
+
+/** A broker that greets, and ends the link in this way when it is sent a letter. */
+async function endingWith(code: number) {
+  const server = createHttpServer();
+  const sockets = new WebSocketServer({ server });
+  const welcome = { is: 'welcome', version: 1, mailbox: 'ann.mcp', seat: 's', role: 'r' } as const;
+  sockets.on('connection', (socket) => {
+    socket.once('message', () => {
+      socket.send(encodeFrame({ ...welcome, maxBody: 1_000 }));
+      socket.once('message', () => socket.close(code, 'as the test says'));
+    });
+  });
+  const { url, close } = await listening(server);
+  const options = { url, secret: 'secret', seat: 's', clock: systemClock };
+  const link = await openSocketLink(options, new AbortController().signal);
+  const end = () => {
+    sockets.close();
+    return close();
+  };
+  return { link, close: end };
+}
+
+describe('a link that the broker ends', () => {
+  it.each<[number, string, string]>([
+    [4_400, 'bad_letter', 'lost'],
+    [4_401, 'unauthorized', 'unauthorized'],
+    [4_409, 'replaced', 'replaced'],
+    [4_429, 'full', 'lost'],
+    [1_012, 'lost', 'lost'],
+  ])(
+    'with %i says so, and no letter that waits is taken for refused #true-dispatched',
+    async (code, why, waits) => {
+      const { link, close } = await endingWith(code);
+      const letter = { id: 'x', to: 'boss', kind: 'note', body: Buffer.from('text') };
+      const refusals: string[] = [];
+      const first = link.deliver(letter);
+      link.tell(letter, ({ reason }) => refusals.push(reason));
+      await expect(first).rejects.toMatchObject({ reason: waits });
+      await expect(link.deliver(letter)).rejects.toMatchObject({ reason: waits });
+      expect([(await link.ended).reason, refusals]).toEqual([why, [waits]]);
+      await close();
+    },
+  );
 });

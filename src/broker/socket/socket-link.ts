@@ -1,12 +1,12 @@
 // A link to the embedded broker over a WebSocket. It is opened by a credential in the request for the upgrade and
 // a hello; from then on each question has a number, and its answer the same. When the link ends, everything that
-// waits is rejected with the reason. It is never opened again: its user opens another (`reconnecting`).
+// waits is rejected with the reason, or as lost where the reason could be taken for an answer. It is never opened again: its user opens another (`reconnecting`).
 
 import type { Writable } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Clock } from '../../kernel/clock.ts';
 import { RingMap } from '../../kernel/ring-map.ts';
-import { BrokerError } from '../broker-error.ts';
+import { BrokerError, isEndOfLink } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import { refusalOf } from './close-codes.ts';
 import { FrameWriter } from './frame-writer.ts';
@@ -301,13 +301,15 @@ class SocketLink implements Link {
 
   #finish(why: BrokerError): void {
     if (this.#over !== undefined) return;
-    this.#over = why;
+    // Why a link was ended says nothing about the letters that wait: they may have arrived.
+    const over = isEndOfLink(why) ? why : new BrokerError('lost', why.message);
+    this.#over = over;
     this.#silence[Symbol.dispose]();
     const [waiting, told] = [this.#waiting.values(), this.#told.values()];
     this.#waiting.clear();
     this.#told.clear();
-    for (const { reject } of waiting) reject(why);
-    for (const refused of told) refused(why);
+    for (const { reject } of waiting) reject(over);
+    for (const refused of told) refused(over);
     this.#end(why);
   }
 }

@@ -35,6 +35,8 @@ export interface LinkKeeperParts {
   readonly caught: Caught;
 }
 
+const unexpected = new BrokerError('lost', 'the link could not be opened: an unexpected error');
+
 export class LinkKeeper {
   readonly #parts: LinkKeeperParts;
   #state: Reconnection = { is: 'broken' };
@@ -106,11 +108,12 @@ export class LinkKeeper {
     const opening = new AbortController();
     this.#opening = opening;
     this.#opened(opening.signal).catch((error: unknown) => {
-      if (!(error instanceof BrokerError)) return this.#parts.caught(error);
+      const isKnown = error instanceof BrokerError;
+      if (!isKnown) this.#parts.caught(error);
       if (opening.signal.aborted) return;
-      this.#lastRefusal = error;
+      this.#lastRefusal = isKnown ? error : unexpected;
       const { clock, random } = this.#parts;
-      const { isPermanent } = error;
+      const { isPermanent } = this.#lastRefusal;
       this.#happen({ is: 'failed', at: clock.now(), isPermanent, random: random() });
     });
   }

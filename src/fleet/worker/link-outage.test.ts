@@ -117,6 +117,22 @@ describe('a link of a worker that is lost', () => {
     expect(openings()).toBe(tried);
   });
 
+  it('is tried again where an unexpected error has kept it from being opened #broker-once', async () => {
+    const clock = manualClock(1_000);
+    const caught: unknown[] = [];
+    const channel = new Channel({
+      openLink: () => Promise.reject(new TypeError('as the test says')),
+      ...{ to: 'boss', clock, random: () => 0, maxResponseBytes: 1_000 },
+      missed: () => {},
+      gaveUp: () => {},
+      caught: (error) => caught.push(error),
+    });
+    const outcome = call(channel, false);
+    await clock.advanceAsync(policy.totalMs);
+    expect(await outcome).toBe('exhausted no');
+    expect(caught.length).toBeGreaterThan(5);
+  });
+
   it('is not tried again where it was ended for good #revoked', async () => {
     const clock = manualClock(1_000);
     const { channel, openings, gaveUp, lose } = channelOver(clock, 3_600_000, 0);

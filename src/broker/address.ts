@@ -11,6 +11,7 @@ export const namePatterns = {
 const mailbox = new RegExp(`^${namePatterns.mailbox}$`);
 const kind = new RegExp(`^${namePatterns.kind}$`);
 const seat = new RegExp(`^${namePatterns.seat}$`);
+const credentialId = /^[0-9a-f]{16}$/;
 const letterId = /^[\x21-\x7e]{1,128}$/;
 
 /** 1 to 64 of a-z, 0-9, "_", "." and "-", the first a letter or a digit. */
@@ -24,6 +25,11 @@ export function isKind(text: string): boolean {
 
 export function isSeat(text: string): boolean {
   return seat.test(text);
+}
+
+/** What tells a credential from an earlier one of the same name. */
+export function isCredentialId(text: string): boolean {
+  return credentialId.test(text);
 }
 
 export function isLetterId(text: string): boolean {

@@ -19,6 +19,8 @@ export interface Sender {
   readonly seat: string;
   /** The role that its credential was made for; null for an orchestrator. */
   readonly role: string | null;
+  /** The id of the credential of a worker; absent: the broker does not say. */
+  readonly credential?: string | undefined;
 }
 
 export interface Letter {
@@ -30,6 +32,8 @@ export interface Letter {
   readonly seat?: string | undefined;
   /** Told letters only: every seat there. */
   readonly toAll?: boolean;
+  /** Told letters only: refused as `not_allowed` if the mailbox has another credential now, where the broker knows. */
+  readonly credential?: string | undefined;
   readonly kind: string;
   /** The id of the letter that it answers or is about. */
   readonly about?: string | undefined;

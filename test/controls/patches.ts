@@ -4307,8 +4307,8 @@ export const patches: readonly Patch[] = [
     tests: ['src/broker/hub/hub.test.ts'],
     edits: [
       {
-        find: `return credential !== null && owner.id !== undefined && owner.id !== credential;`,
-        replace: `return credential === '';`,
+        find: `return owner === undefined || isAnother(owner, from.credential);`,
+        replace: `return owner === undefined;`,
       },
     ],
   },

@@ -21,6 +21,8 @@ export interface EmbeddedBroker extends BrokerSubject {
   start(): Promise<void>;
   /** Its credential is gone. */
   revoke(member: MemberName): void;
+  /** Its credential is gone, and its name has another one at once. */
+  renew(member: MemberName): void;
 }
 
 export async function startEmbeddedBroker(
@@ -28,10 +30,14 @@ export async function startEmbeddedBroker(
 ): Promise<EmbeddedBroker> {
   const clock = systemClock;
   const store = new MemoryStore({ clock });
-  const secrets = new Map<string, Identity>(Object.entries(members));
-  const byMailbox = new Map<string, Identity>(
-    Object.values(members).map((one) => [one.mailbox, one]),
-  );
+  const secrets = new Map<string, Identity>();
+  const byMailbox = new Map<string, Identity>();
+  const admit = (name: MemberName, id: string) => {
+    const identity = { ...members[name], id };
+    secrets.set(name, identity);
+    byMailbox.set(identity.mailbox, identity);
+  };
+  for (const name of Object.keys(members)) admit(name as MemberName, '0'.repeat(16));
   let hub: Hub | undefined;
   const listen = async (port: number): Promise<HubServer> => {
     const letters = store.log('letters', { durability: 'process' });
@@ -73,6 +79,10 @@ export async function startEmbeddedBroker(
     revoke: (member) => {
       secrets.delete(member);
       byMailbox.delete(members[member].mailbox);
+      hub?.credentialsChanged();
+    },
+    renew: (member) => {
+      admit(member, 'f'.repeat(16));
       hub?.credentialsChanged();
     },
     [Symbol.asyncDispose]: stop,

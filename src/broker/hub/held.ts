@@ -7,8 +7,6 @@ export interface Held {
   readonly number: number;
   readonly id: string;
   readonly from: Sender;
-  /** Of its sender, by the id; null: nobody knows. */
-  readonly credential: string | null;
   readonly to: string;
   /** The one seat that it is for; undefined: any. */
   readonly seat: string | undefined;
@@ -40,12 +38,11 @@ export function ownBody(body: Buffer): Buffer {
 }
 
 export function storedFrom(held: Held): StoredLetter {
-  const { number, id, from, credential, to, seat, kind, about, expiresAt, body } = held;
+  const { number, id, from, to, seat, kind, about, expiresAt, body } = held;
   return {
     number,
     id,
     from,
-    credential,
     to,
     seat: seat ?? null,
     kind,
@@ -60,12 +57,11 @@ export function heldFrom(
   stored: StoredLetter,
   now: { readonly wall: number; readonly monotonic: number },
 ): Held {
-  const { number, id, from, credential, to, kind, about, seat, expiresAt } = stored;
+  const { number, id, from, to, kind, about, seat, expiresAt } = stored;
   return {
     number,
     id,
     from,
-    credential: credential ?? null,
     to,
     seat: seat ?? undefined,
     kind,

@@ -141,6 +141,20 @@ describe('a credential that is revoked, and made again with the same name', () =
     expect(join(boss, 'seat', ['note']).peer.ids).toEqual(['new']);
   });
 
+  it('is told nothing that was meant for the earlier one #revoked', async () => {
+    const { hub, join, owners } = await withOld();
+    owners.set('ann.mcp', after ?? ann);
+    hub.credentialsChanged();
+    const reader = join(after ?? ann, 'seat', ['note']);
+    const { member } = join(boss);
+    const tell = (credential: string | undefined) =>
+      member.tell(letter('ann.mcp', { id: `of ${credential}`, credential }));
+    expect(() => tell('first')).toThrow(expect.objectContaining({ reason: 'not_allowed' }));
+    tell('second');
+    tell(undefined);
+    expect(reader.peer.ids).toEqual(['of second', 'of undefined']);
+  });
+
   it('the same over a restart of the broker #revoked', async () => {
     const { owners, open } = await withOld();
     expect((await open()).figures.letters).toBe(2);

@@ -143,6 +143,10 @@ export class Hub {
   /** Throws a BrokerError if it is not passed on. */
   tell(member: Member, letter: Letter): void {
     const shelf = this.#shelfFor(member, letter);
+    const owner = this.#options.ownerOf(letter.to);
+    if (owner !== undefined && isAnother(owner, letter.credential)) {
+      throw new BrokerError('not_allowed', `${letter.to} has another credential now`);
+    }
     const { id, kind, about, ttlMs, body } = letter;
     const handed = { number: 0, id, from: member.sender, kind, about, ttlMs, body };
     const readers = this.#told(letter, shelf);
@@ -233,11 +237,10 @@ export class Hub {
   }
 
   /** Also if the same name has another credential now: that one has not asked for it. */
-  #isOfRevoked({ from, credential }: Held): boolean {
+  #isOfRevoked({ from }: Held): boolean {
     if (!isOfWorker(from.mailbox)) return false;
     const owner = this.#options.ownerOf(from.mailbox);
-    if (owner === undefined) return true;
-    return credential !== null && owner.id !== undefined && owner.id !== credential;
+    return owner === undefined || isAnother(owner, from.credential);
   }
 
   #scheduleSweep(): void {
@@ -251,6 +254,11 @@ export class Hub {
   #assertOpen(): void {
     if (this.#isClosing) throw closing();
   }
+}
+
+/** Whether this credential is known not to be that of the owner. */
+function isAnother({ id }: Identity, credential: string | undefined): boolean {
+  return id !== undefined && credential !== undefined && id !== credential;
 }
 
 function revoked(): BrokerError {

@@ -147,7 +147,6 @@ export class KeptLetters {
       number,
       id,
       from: member.sender,
-      credential: member.identity.id ?? null,
       to,
       seat,
       kind,

@@ -51,7 +51,9 @@ export class Member {
     this.peer = peer;
     const { maxToldLetters: letters, maxToldBytes: bytes } = hub.limits;
     this.#told = new ToldShares({ letters, bytes });
-    this.sender = { mailbox: identity.mailbox, seat, role: identity.role };
+    const { mailbox, role, kind, id } = identity;
+    const isNamed = kind === 'worker' && id !== undefined;
+    this.sender = { mailbox, seat, role, ...(isNamed && { credential: id }) };
   }
 
   async deliver(letter: Letter): Promise<void> {

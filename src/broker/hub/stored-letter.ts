@@ -9,8 +9,6 @@ export interface StoredLetter {
   readonly number: number;
   readonly id: string;
   readonly from: Sender;
-  /** Of its sender, by the id; null, or absent in letters of earlier versions: nobody knows. */
-  readonly credential?: string | null;
   readonly to: string;
   /** The one seat that it is for; null: any. */
   readonly seat: string | null;
@@ -48,14 +46,13 @@ export function isWrittenLetter(value: unknown): value is WrittenLetter {
 
 export function isLetterFacts(value: unknown): value is LetterFacts {
   if (typeof value !== 'object' || value === null) return false;
-  const { number, id, from, credential, to, seat, kind, about, expiresAt } = value as Partial<
+  const { number, id, from, to, seat, kind, about, expiresAt } = value as Partial<
     Record<keyof LetterFacts, unknown>
   >;
   return (
     typeof number === 'number' &&
     typeof id === 'string' &&
     isSender(from) &&
-    (credential === undefined || isTextOrNull(credential)) &&
     typeof to === 'string' &&
     isTextOrNull(seat) &&
     typeof kind === 'string' &&
@@ -66,8 +63,10 @@ export function isLetterFacts(value: unknown): value is LetterFacts {
 
 function isSender(value: unknown): value is Sender {
   if (typeof value !== 'object' || value === null) return false;
-  const { mailbox, seat, role } = value as Partial<Record<keyof Sender, unknown>>;
-  return typeof mailbox === 'string' && typeof seat === 'string' && isTextOrNull(role);
+  const { mailbox, seat, role, credential } = value as Partial<Record<keyof Sender, unknown>>;
+  const isNamed = typeof mailbox === 'string' && typeof seat === 'string' && isTextOrNull(role);
+  // Letters of earlier versions do not say it.
+  return isNamed && (credential === undefined || typeof credential === 'string');
 }
 
 function isTextOrNull(value: unknown): value is string | null {

@@ -13,7 +13,6 @@ function held(mailbox: string, more: Partial<Held> = {}): Held {
     number: numbers,
     id: `${mailbox}-${numbers}`,
     from: { mailbox, seat: 's', role: null },
-    credential: null,
     to: 'boss',
     seat: undefined,
     kind: 'note',

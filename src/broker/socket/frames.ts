@@ -3,7 +3,7 @@
 // sides decode with the same rules; what does not fit them is no frame. The rules are written out, because a
 // schema took more time than everything else that is done with a small letter (bench/broker).
 
-import { isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
+import { isCredentialId, isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
 import { type BrokerRefusal, isBrokerRefusal } from '../broker-error.ts';
 import { headerText } from './header-text.ts';
 import { letterHeaderIn, mailHeaderIn } from './letter-header.ts';
@@ -29,7 +29,12 @@ interface LetterHeader {
 export type ClientFrame =
   | { readonly is: 'hello'; readonly version: number; readonly seat: string }
   | ({ readonly is: 'deliver' } & LetterHeader)
-  | ({ readonly is: 'tell'; readonly all?: boolean | undefined } & LetterHeader)
+  | ({
+      readonly is: 'tell';
+      readonly all?: boolean | undefined;
+      /** Of the mailbox that it is for. */
+      readonly credential?: string | undefined;
+    } & LetterHeader)
   | { readonly is: 'receive'; readonly n: number; readonly kind: string }
   | { readonly is: 'ack'; readonly mails: readonly number[] }
   | { readonly is: 'aside'; readonly mail: number; readonly why: string }
@@ -55,6 +60,8 @@ export type HubFrame =
       readonly kind: string;
       readonly about?: string | undefined;
       readonly ttl?: number | undefined;
+      /** Of a worker that has sent it. */
+      readonly credential?: string | undefined;
     }
   /** Everything with these numbers is done; letters: kept. */
   | { readonly is: 'done'; readonly ns: readonly number[] }
@@ -142,7 +149,11 @@ function isClientFrame(header: Members): boolean {
     case 'deliver':
       return isLetterHeader(header);
     case 'tell':
-      return isLetterHeader(header) && isOptional(header['all'], isBoolean);
+      return (
+        isLetterHeader(header) &&
+        isOptional(header['all'], isBoolean) &&
+        isOptional(header['credential'], isCredential)
+      );
     case 'ack':
       return isNumbers(header['mails']);
     case 'aside':
@@ -194,9 +205,11 @@ function isLetterHeader({ n, id, to, seat, kind, about, ttl }: Members): boolean
   );
 }
 
-function isMailHeader({ mail, id, from, seat, role, kind, about, ttl }: Members): boolean {
+function isMailHeader(header: Members): boolean {
+  const { mail, id, from, seat, role, kind, about, ttl, credential } = header;
   return (
     isCount(mail) &&
+    isOptional(credential, isCredential) &&
     isNamed(id, isLetterId) &&
     isNamed(from, isMailbox) &&
     isNamed(seat, isSeat) &&
@@ -209,6 +222,10 @@ function isMailHeader({ mail, id, from, seat, role, kind, about, ttl }: Members)
 
 function isNamed(value: unknown, isName: (text: string) => boolean): boolean {
   return typeof value === 'string' && isName(value);
+}
+
+function isCredential(value: unknown): boolean {
+  return isNamed(value, isCredentialId);
 }
 
 function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {

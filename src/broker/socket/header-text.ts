@@ -8,7 +8,7 @@ export function headerText(header: ClientFrame | HubFrame): string {
     case 'deliver':
       return `${letterText(header)}}`;
     case 'tell':
-      return header.all ? `${letterText(header)},"all":true}` : `${letterText(header)}}`;
+      return `${letterText(header)}${header.all ? ',"all":true' : ''}${credentialText(header)}}`;
     case 'mail':
       return mailText(header);
     default:
@@ -26,10 +26,15 @@ function letterText({ is, n, id, to, seat, kind, about, ttl }: LetterFrame): str
   return first + forSeat + optionalText(about, ttl);
 }
 
-function mailText({ mail, id, from, seat, role, kind, about, ttl }: MailFrame): string {
+function mailText(header: MailFrame): string {
+  const { mail, id, from, seat, role, kind, about, ttl } = header;
   const first = `{"is":"mail","mail":${mail},"id":${quoted(id)},"from":${quoted(from)},"seat":${quoted(seat)}`;
   const second = `,"role":${role === null ? 'null' : quoted(role)},"kind":${quoted(kind)}`;
-  return `${first}${second}${optionalText(about, ttl)}}`;
+  return `${first}${second}${optionalText(about, ttl)}${credentialText(header)}}`;
+}
+
+function credentialText({ credential }: { readonly credential?: string | undefined }): string {
+  return credential === undefined ? '' : `,"credential":${quoted(credential)}`;
 }
 
 function optionalText(about: string | undefined, ttl: number | undefined): string {

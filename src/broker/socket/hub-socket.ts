@@ -84,11 +84,9 @@ export class HubSocket implements Peer {
   }
 
   hand({ number, id, from, kind, about, ttlMs, body }: Handed): void {
-    const { mailbox, seat, role } = from;
-    this.#send(
-      { is: 'mail', mail: number, id, from: mailbox, seat, role, kind, about, ttl: ttlMs },
-      body,
-    );
+    const { mailbox, seat, role, credential } = from;
+    const letter = { id, from: mailbox, seat, role, kind, about, ttl: ttlMs, credential };
+    this.#send({ is: 'mail', mail: number, ...letter }, body);
   }
 
   /** A ping is answered when what came before it was read. */
@@ -286,6 +284,7 @@ export class HubSocket implements Peer {
 
 function letterIn(header: LetterFrame, body: Buffer): Letter {
   const { id, to, seat, kind, about, ttl } = header;
-  const toAll = header.is === 'tell' && header.all === true;
-  return { id, to, seat, kind, about, ttlMs: ttl, body, toAll };
+  const letter = { id, to, seat, kind, about, ttlMs: ttl, body };
+  if (header.is !== 'tell') return letter;
+  return { ...letter, toAll: header.all === true, credential: header.credential };
 }

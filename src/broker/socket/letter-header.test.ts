@@ -63,6 +63,7 @@ function mails(dice: Dice): HubFrame {
   const rest = {
     ...(dice.chance(0.5) && { about: name() }),
     ...(dice.chance(0.5) && { ttl: dice.pick(numbers) }),
+    ...(dice.chance(0.3) && { credential: dice.pick([...texts, '0123456789abcdef']) }),
   };
   const from = { from: name(), seat: name(), role };
   return { is: 'mail', mail: dice.pick(numbers), id: name(), ...from, kind: name(), ...rest };
@@ -104,5 +105,7 @@ describe('the header of a letter', () => {
     } as const;
     expect(mailHeaderIn(headerText(mail))).toEqual(mail);
     expect(mailHeaderIn(headerText({ ...mail, role: null }))).toEqual({ ...mail, role: null });
+    const named = { ...mail, credential: '0123456789abcdef' };
+    expect(mailHeaderIn(headerText(named))).toEqual(named);
   });
 });

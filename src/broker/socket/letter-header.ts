@@ -23,7 +23,7 @@ const letter = new RegExp(
   `^\\{"is":"(deliver|tell)","n":${count},"id":${id},"to":${mailbox},"kind":${kind}(?:,"seat":${seat})?${optional}\\}$`,
 );
 const mail = new RegExp(
-  `^\\{"is":"mail","mail":${count},"id":${id},"from":${mailbox},"seat":${seat},"role":${role},"kind":${kind}${optional}\\}$`,
+  `^\\{"is":"mail","mail":${count},"id":${id},"from":${mailbox},"seat":${seat},"role":${role},"kind":${kind}${optional}(?:,"credential":"([0-9a-f]{16})")?\\}$`,
 );
 
 /** Undefined if it is none, or written otherwise. */
@@ -40,8 +40,9 @@ export function letterHeaderIn(text: string): LetterFrame | undefined {
 export function mailHeaderIn(text: string): MailFrame | undefined {
   const found = mail.exec(text);
   if (found === null) return undefined;
-  const [, number, letterId = '', from = '', fromSeat = '', asRole = null, of = '', about, ttl] =
+  const [, number, letterId = '', from = '', fromSeat = '', asRole = null, of = '', ...rest] =
     found;
+  const [about, ttl, credential] = rest;
   return {
     is: 'mail',
     mail: Number(number),
@@ -52,5 +53,6 @@ export function mailHeaderIn(text: string): MailFrame | undefined {
     kind: of,
     about,
     ttl: ttl === undefined ? undefined : Number(ttl),
+    credential,
   };
 }

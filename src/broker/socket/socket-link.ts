@@ -179,8 +179,9 @@ class SocketLink implements Link {
   }
 
   tell(letter: Letter, refused?: (why: BrokerError) => void): void {
-    const { id, to, seat, kind, about, ttlMs, toAll, body } = letter;
-    const n = this.#send({ is: 'tell', id, to, seat, kind, about, ttl: ttlMs, all: toAll }, body);
+    const { id, to, seat, kind, about, ttlMs, toAll, credential, body } = letter;
+    const header = { id, to, seat, kind, about, ttl: ttlMs, all: toAll, credential };
+    const n = this.#send({ is: 'tell', ...header }, body);
     if (n instanceof BrokerError) return refused?.(n);
     const oldest = n - maxTold;
     this.#told.delete(oldest);
@@ -279,11 +280,11 @@ class SocketLink implements Link {
   }
 
   #mail(header: MailFrame, body: Buffer): void {
-    const { mail, id, from, seat, role, kind, about, ttl } = header;
+    const { mail, id, from, seat, role, kind, about, ttl, credential } = header;
     const isKept = mail !== 0;
     const received: Mail = {
       id,
-      from: { mailbox: from, seat, role },
+      from: { mailbox: from, seat, role, ...(credential !== undefined && { credential }) },
       kind,
       about,
       ttlMs: ttl,

@@ -48,7 +48,7 @@ export class BrokerFront {
     this.#watch = new WorkerWatch({
       clock: parts.clock,
       running: () => this.#calls.running,
-      revoked: (worker) => contain(() => this.#revoked(worker), caught),
+      revoked: (worker, credential) => contain(() => this.#revoked(worker, credential), caught),
       left: (worker, seat) => contain(() => this.#left(worker, seat), caught),
       caught,
     });
@@ -91,8 +91,10 @@ export class BrokerFront {
   }
 
   /** Its credential is gone: nothing of it goes on, and nothing is kept for it. */
-  #revoked(worker: string): void {
-    const calls = this.#calls.running.filter((call) => call.worker === worker);
+  #revoked(worker: string, credential: string | undefined): void {
+    const calls = this.#calls.running.filter(
+      (call) => call.worker === worker && call.credential === credential,
+    );
     const owners = calls.flatMap(({ from }) => this.#parts.principalOf(from)?.id ?? []);
     for (const call of calls) call.cancel();
     this.#parts.gateway.accessEnded(new Set(owners));

@@ -66,6 +66,10 @@ export class BrokeredCall implements Reply {
     return this.#mail.from;
   }
 
+  get credential(): string | undefined {
+    return this.#mail.from.credential;
+  }
+
   get seat(): string {
     return this.#mail.from.seat;
   }

@@ -29,6 +29,20 @@ describe('a worker whose credential is revoked', () => {
     expect(new Set(fleet.gateway.ended)).toEqual(new Set(['worker:ann.mcp']));
   });
 
+  it('has its running calls cancelled also if its name has another credential at once #revoked', async () => {
+    await using fleet = await startPlayedFleet();
+    fleet.gateway.answer = undefined;
+    const { answer } = fleet.ask(playedRequest('a'));
+    await until(() => fleet.gateway.runs.length === 1, 'it runs');
+    fleet.broker.renew('ann');
+    await expect(answer).rejects.toThrow('refused');
+    const ann = await fleet.broker.link('ann', 'new');
+    const body = Buffer.from(playedRequest('of-the-new'));
+    await ann.deliver({ id: 'x', to: 'boss', kind: 'mcp-request', body });
+    await until(() => fleet.gateway.runs[0]?.cancelled === true, 'it is cancelled');
+    expect(fleet.gateway.runs.map(({ cancelled }) => cancelled)).toEqual([true, false]);
+  });
+
   it('has nothing run that it had asked for before, and nobody had begun with #revoked', async () => {
     await using fleet = await startPlayedFleet();
     await fleet.orchestratorLink.close();
@@ -81,8 +95,9 @@ function watched(running: readonly WatchedCall[], link: Link) {
   return { clock, revoked, left };
 }
 
-const kept: WatchedCall = { worker: 'ann.mcp', seat: 's', isKept: true };
-const told: WatchedCall = { worker: 'ann.mcp', seat: 's', isKept: false };
+const one = { worker: 'ann.mcp', seat: 's', credential: undefined } as const;
+const kept: WatchedCall = { ...one, isKept: true };
+const told: WatchedCall = { ...one, isKept: false };
 
 describe('a worker with requests that run', () => {
   it('is not asked about while it has a link, and nobody is asked while nothing runs #no-growth', async () => {
@@ -93,6 +108,15 @@ describe('a worker with requests that run', () => {
     const idle = watched([], link);
     await idle.clock.advanceAsync(1_000);
     expect(idle.clock.pending).toBe(0);
+  });
+
+  it('is asked about by each of its credentials, now and then also while it has a link #revoked', async () => {
+    const { link, told } = playedLink(['ann.mcp'], () => 'not_allowed');
+    const of = (credential: string): WatchedCall => ({ ...kept, credential });
+    const { clock, revoked } = watched([of('old'), of('new'), of('old')], link);
+    await clock.advanceAsync(5_000);
+    expect(told.map(({ credential }) => credential)).toEqual(['old', 'new']);
+    expect(revoked).toEqual(['ann.mcp', 'ann.mcp']);
   });
 
   it('is not taken for revoked because it is away #revoked', async () => {

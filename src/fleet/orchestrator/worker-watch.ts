@@ -1,10 +1,11 @@
 // Whether the workers whose requests run are still there. A worker that may not be written to any more has lost its
 // credential: that ends everything of its own. What was told, such as a subscription, ends when its seat has been
 // empty for a while: a worker that was killed says nothing. The broker is asked, twice a second for workers and
-// rarely for seats, and only while something runs; workers that have a link are not asked about one by one.
+// rarely for seats, and only while something runs; workers that have a link are asked about every five seconds: their
+// name may have another credential now.
 
 import type { BrokerError } from '../../broker/broker-error.ts';
-import type { Link } from '../../broker/contract.ts';
+import type { Letter, Link } from '../../broker/contract.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
 import { mailKinds } from '../mail-kinds.ts';
@@ -13,6 +14,8 @@ import { mailKinds } from '../mail-kinds.ts';
 export interface WatchedCall {
   readonly worker: string;
   readonly seat: string;
+  /** By which it was asked for, where the broker says it. */
+  readonly credential: string | undefined;
   /** The broker keeps its letter. */
   readonly isKept: boolean;
 }
@@ -20,14 +23,16 @@ export interface WatchedCall {
 export interface WorkerWatchParts {
   readonly clock: Clock;
   readonly running: () => readonly WatchedCall[];
-  /** Its credential is gone. */
-  readonly revoked: (worker: string) => void;
+  /** This credential of it is gone; undefined: whichever it had. */
+  readonly revoked: (worker: string, credential: string | undefined) => void;
   /** Nobody is in this seat any more. */
   readonly left: (worker: string, seat: string) => void;
   readonly caught: Caught;
 }
 
 const lookEveryMs = 500;
+/** Workers that have a link are asked about in every so many looks. */
+const looksForCredentials = 10;
 /** Seats are looked at in every so many looks. */
 const looksForSeats = 60;
 /** A link may come back: longer than a worker tries. */
@@ -77,10 +82,11 @@ export class WorkerWatch {
     const present = await link?.present().catch(ignored);
     if (present === undefined) return;
     const there = new Set(present);
-    for (const worker of new Set(running.map((call) => call.worker))) {
-      if (there.has(worker)) continue;
-      this.#ask(link, worker, undefined, ({ reason }) => {
-        if (reason === 'not_allowed') this.#parts.revoked(worker);
+    const isForAll = this.#looks % looksForCredentials === 0;
+    for (const { worker, credential } of holders(running)) {
+      if (there.has(worker) && !(isForAll && credential !== undefined)) continue;
+      this.#ask(link, { to: worker, credential }, ({ reason }) => {
+        if (reason === 'not_allowed') this.#parts.revoked(worker, credential);
       });
     }
   }
@@ -94,7 +100,7 @@ export class WorkerWatch {
       const place = `${worker} ${seat}`;
       if (isKept || empty.has(place)) continue;
       const since = before.get(place) ?? now;
-      this.#ask(this.#link, worker, seat, ({ reason }) => {
+      this.#ask(this.#link, { to: worker, seat }, ({ reason }) => {
         if (reason !== 'absent') return;
         empty.set(place, since);
         if (this.#parts.clock.now() - since >= emptyForMs) this.#parts.left(worker, seat);
@@ -105,10 +111,14 @@ export class WorkerWatch {
   /** A letter that nobody needs: it is about nothing, and its reader drops it. */
   #ask(
     link: Link | undefined,
-    to: string,
-    seat: string | undefined,
+    about: Pick<Letter, 'to' | 'seat' | 'credential'>,
     refused: (why: BrokerError) => void,
   ): void {
-    link?.tell({ id: 'still-there', to, seat, kind: mailKinds.news, body: nothing }, refused);
+    link?.tell({ id: 'still-there', ...about, kind: mailKinds.news, body: nothing }, refused);
   }
+}
+
+/** Each worker once, or once for each credential. */
+function holders(running: readonly WatchedCall[]): Iterable<WatchedCall> {
+  return new Map(running.map((call) => [`${call.worker} ${call.credential}`, call])).values();
 }

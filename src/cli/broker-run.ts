@@ -24,6 +24,7 @@ import {
 } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { brokerLock } from './broker-lock.ts';
+import { markDatabase, missingDatabase } from './broker-mark.ts';
 import { type BrokerPlace, brokerPlace, credentialStore, credentialsIn } from './broker-place.ts';
 import { assertLoopback, type TlsFiles, type TlsOptions, tlsFiles } from './broker-tls.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -106,10 +107,16 @@ async function lockedFolder({ clock }: Shell, { folder, credentials }: BrokerPla
   }
 }
 
-async function databaseOf(shell: Shell, { database: file }: BrokerPlace): Promise<Store> {
+async function databaseOf(shell: Shell, place: BrokerPlace): Promise<Store> {
+  const { database: file } = place;
   const report = ({ detail }: { readonly detail: string }) => remark(shell, detail);
+  const missing = missingDatabase(place);
   const opened = await openedOrFailed(file, { clock: shell.clock, report });
-  if (opened.kind === 'opened') return opened.store;
+  if (opened.kind === 'opened') {
+    if (missing !== undefined) remark(shell, missing);
+    await markDatabase(place);
+    return opened.store;
+  }
   const usual =
     'free space on that disk and make it writable for this user, or name another directory with --dir DIR';
   throw new Fault(

@@ -2,7 +2,7 @@
 // it begins and ends, and what it does with credentials that change while it runs.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Link } from '../../src/broker/contract.ts';
@@ -95,6 +95,22 @@ describe('the end of a broker', () => {
     const came = mail.all.map(({ id }) => id);
     expect(came.slice(0, -1).filter((id) => !confirmed.includes(id))).toEqual([]);
     expect(confirmed.filter((id) => !came.includes(id))).toEqual([]);
+  });
+});
+
+describe('a broker that starts', () => {
+  it('without the database that it had before says so, once #broker-durable', async () => {
+    await using broker = await BrokerProcess.start();
+    const stderrOf = async () => (await broker.kill('SIGTERM')).stderr;
+    expect(await stderrOf()).toBe('');
+    const files = readdirSync(broker.dir).filter((name) => name.startsWith('broker.db'));
+    for (const name of files) rmSync(join(broker.dir, name));
+    await broker.launch();
+    const stderr = await stderrOf();
+    expect(stderr).toContain('broker.db is not there, although this broker had it before');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    await broker.launch();
+    expect(await stderrOf()).toBe('');
   });
 });
 

@@ -8,6 +8,7 @@ import {
   startPlayedFleet as startFleet,
 } from '../../test/support/played-fleet.ts';
 import { until } from '../../test/support/until.ts';
+import { systemClock } from '../kernel/system-clock.ts';
 import { replyMs } from './call-ids.ts';
 
 describe('a request of a worker', () => {
@@ -145,6 +146,23 @@ describe('a call survives', () => {
     expect(await asked.answer).toBe('done');
     expect(fleet.gateway.runs).toHaveLength(1);
     await until(() => fleet.missed.count > 0, 'something may have been missed');
+  });
+
+  it('the end of its link when its letter is over, and does not come again #broker-once', async () => {
+    await using fleet = await startFleet();
+    fleet.gateway.answer = undefined;
+    const livesMs = 200;
+    const asked = ['early', 'late'].map((name) => fleet.ask(request(name), { ttlMs: livesMs }));
+    await until(() => fleet.gateway.runs.length === 2, 'they run');
+    const endsAt = systemClock.now() + livesMs;
+    await until(() => systemClock.now() > endsAt, 'their letters are over');
+    await fleet.orchestratorLink.close();
+    const [early, late] = fleet.gateway.runs;
+    early?.reply.answer(['early']);
+    await fleet.newOrchestratorLink();
+    late?.reply.answer(['late']);
+    expect(await Promise.all(asked.map(({ answer }) => answer))).toEqual(['early', 'late']);
+    expect(fleet.gateway.runs).toHaveLength(2);
   });
 
   it('an orchestrator that comes later, kept or told', async () => {

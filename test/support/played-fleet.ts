@@ -1,5 +1,6 @@
-// A worker's channel and the orchestrator's front on a real broker in this process, with a gateway that is played by the
-// test: it answers what the test says, or nothing, and writes down what ran and what was cancelled.
+// A worker's channel and the orchestrator's front on a real broker, the embedded one in this process or another, with a
+// gateway that is played by the test: it answers what the test says, or nothing, and writes down what ran and what was
+// cancelled.
 
 import type { Link } from '../../src/broker/contract.ts';
 import type { HubLimits } from '../../src/broker/hub/limits.ts';
@@ -10,6 +11,7 @@ import type { CallFailure } from '../../src/fleet/worker/open-call.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { verifiedPrincipal } from '../../src/policy/principal.ts';
 import type { Message } from '../../src/wire/scan.ts';
+import type { MemberName } from './broker-suite/subject.ts';
 import { type EmbeddedBroker, startEmbeddedBroker } from './embedded-broker.ts';
 
 export interface Run {
@@ -59,8 +61,15 @@ class PlayedGateway {
   }
 }
 
-export interface PlayedFleet extends AsyncDisposable {
-  readonly broker: EmbeddedBroker;
+/** The part of a broker that it needs. */
+export interface PlayedBroker extends AsyncDisposable {
+  link(member: MemberName, seat: string): Promise<Link>;
+  /** A link that is given up where the signal says so. */
+  open(member: MemberName, seat: string, signal: AbortSignal): Promise<Link>;
+}
+
+export interface PlayedFleet<B extends PlayedBroker = EmbeddedBroker> extends AsyncDisposable {
+  readonly broker: B;
   readonly gateway: PlayedGateway;
   readonly channel: Channel;
   /** How often something may have been missed. */
@@ -86,7 +95,13 @@ export function playedRequest(text: string): string {
 }
 
 export async function startPlayedFleet(limits: Partial<HubLimits> = {}): Promise<PlayedFleet> {
-  const broker = await startEmbeddedBroker(limits);
+  return await startPlayedFleetOn(await startEmbeddedBroker(limits));
+}
+
+/** On a broker that it owns from now on. */
+export async function startPlayedFleetOn<B extends PlayedBroker>(
+  broker: B,
+): Promise<PlayedFleet<B>> {
   const gateway = new PlayedGateway();
   const clock = systemClock;
   let processes = 0;
@@ -117,7 +132,7 @@ export async function startPlayedFleet(limits: Partial<HubLimits> = {}): Promise
     policy: { firstWaitMs: 20, longestWaitMs: 40, lastTryMs: 20, totalMs: 2_000 },
   });
   let calls = 0;
-  const fleet: PlayedFleet = {
+  const fleet: PlayedFleet<B> = {
     broker,
     gateway,
     channel,

@@ -10,6 +10,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { BrokerWire } from './broker-wire.ts';
+import { HeldLetters } from './held-letters.ts';
 import type { JetStream } from './jet-stream.ts';
 import { requestBytes, requestLetters, windowBytes, windowLetters } from './limits.ts';
 import { anySeat, incoming, mailStream } from './subjects.ts';
@@ -43,12 +44,7 @@ const againMs = 100;
 export class KeptQueue {
   readonly #parts: KeptQueueParts;
   readonly #stream: string;
-  /**
-   * Bytes of what was handed out and is not acknowledged, by what to acknowledge it by; at most
-   * `windowLetters` and what comes again meanwhile.
-   */
-  readonly #held = new Map<string, number>();
-  #heldBytes = 0;
+  readonly #held = new HeldLetters();
   #consumer = '';
   #inbox: string;
   #requests = 0;
@@ -73,10 +69,14 @@ export class KeptQueue {
     this.#ask();
   }
 
-  /** It is done with, unless the link has ended, or a newer one has this place: then nobody hears it. */
+  /**
+   * It is done with, unless the link has ended, or a newer one has this place: then nobody hears it. Nothing happens if
+   * it was handed out again since.
+   */
   ack(ack: string): void {
+    if (!this.#held.release(ack)) return;
     this.#parts.wire.publish(ack, '+ACK');
-    this.#release(ack);
+    this.#ask();
   }
 
   /** The last of it: what is held goes to others. Returns the consumer that was for us alone. */
@@ -87,7 +87,7 @@ export class KeptQueue {
     // about its consumer; if it finds it while it hands out a letter, that letter is lost for a while.
     this.#listening?.[Symbol.dispose]();
     publish(`$JS.API.CONSUMER.INFO.${this.#stream}.${this.#consumer}`, '');
-    for (const ack of this.#held.keys()) publish(ack, '-NAK');
+    for (const ack of this.#held.acks) publish(ack, '-NAK');
     this.#held.clear();
     return this.#parts.place === anySeat ? undefined : `${this.#stream}.${this.#consumer}`;
   }
@@ -122,8 +122,7 @@ export class KeptQueue {
     this.#asked = Math.max(0, this.#asked - 1);
     const { reply, data } = message;
     if (reply === undefined) return;
-    this.#held.set(reply, data.length);
-    this.#heldBytes += data.length;
+    this.#held.add(reply, data.length);
     this.#parts.hand(message, reply);
     this.#ask();
   }
@@ -159,7 +158,7 @@ export class KeptQueue {
   /** For as many letters as there is room for, if that is worth a request. */
   #ask(): void {
     const room = Math.min(requestLetters, windowLetters - this.#held.size);
-    const isWorth = room >= requestLetters / 2 && this.#heldBytes < windowBytes;
+    const isWorth = room >= requestLetters / 2 && this.#held.bytes < windowBytes;
     const { wire, clock } = this.#parts;
     if (this.#asked > 0 || !isWorth || wire.over !== undefined) return;
     this.#asked = room;
@@ -178,18 +177,10 @@ export class KeptQueue {
     this.#timer = clock.after(pullMs + 5_000, forgotten, true);
   }
 
-  #release(ack: string): void {
-    const bytes = this.#held.get(ack);
-    if (bytes === undefined) return;
-    this.#held.delete(ack);
-    this.#heldBytes -= bytes;
-    this.#ask();
-  }
-
   #holdAgain(): void {
     const { clock, wire } = this.#parts;
     const hold = () => {
-      for (const ack of this.#held.keys()) wire.publish(ack, '+WPI');
+      for (const ack of this.#held.acks) wire.publish(ack, '+WPI');
       if (wire.over === undefined) this.#holdAgain();
     };
     this.#holding = clock.after(holdAgainMs, hold, true);

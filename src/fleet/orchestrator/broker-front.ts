@@ -66,6 +66,8 @@ export class BrokerFront {
         () => handle(mail),
         (error) => this.#parts.gateway.caught(error),
       );
+    // Also of those whose letters are over, and do not come again.
+    for (const call of this.#calls.all) call.goOnBy(link);
     await link.receive(
       mailKinds.cancel,
       contained((mail) => this.#calls.get(keyOf(mail.from, mail.about ?? ''))?.cancel()),

@@ -1,5 +1,6 @@
 // The answer to a worker's request, when the broker does not take it: it is sent again a few times, and then its letter
-// is let go, so that a worker which reads nothing does not keep those of others waiting.
+// is let go, so that a worker which reads nothing does not keep those of others waiting. When its link has ended, it goes
+// by the next one, whether its letter comes again or not.
 
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../test/support/manual-clock.ts';
@@ -45,7 +46,7 @@ function aCall(refusals: readonly BrokerRefusal[]) {
     },
   };
   const call = new BrokeredCall('ann.mcp call', link as Link, mail as Mail, clock, ends);
-  return { clock, seen, order, call };
+  return { clock, seen, order, call, link: link as Link, mail: mail as Mail };
 }
 
 describe('a refusal', () => {
@@ -84,11 +85,49 @@ describe('an answer', () => {
   );
 
   it.each<BrokerRefusal>(['lost', 'closed', 'replaced', 'unauthorized'])(
-    'whose link has ended (%s) waits for its letter to come again #broker-once',
+    'whose link has ended (%s) goes by the next one, once #broker-once',
     async (reason) => {
-      const { clock, seen } = answered([reason]);
+      const { clock, seen, call } = answered([reason]);
       await clock.advanceAsync(600_000);
       expect(seen).toEqual({ acks: 0, sent: 1 });
+      const next = aCall([]);
+      call.goOnBy(next.link);
+      await clock.advanceAsync(1_000);
+      expect([next.seen.sent, seen]).toEqual([1, { acks: 1, sent: 1 }]);
+      call.goOnBy(next.link);
+      await clock.advanceAsync(1_000);
+      expect(next.seen.sent).toBe(1);
     },
   );
+
+  it('of a call that runs when its link ends goes by the next one #broker-once', async () => {
+    const { clock, seen, call } = aCall(['lost']);
+    const next = aCall([]);
+    call.goOnBy(next.link);
+    call.answer(['done']);
+    await clock.advanceAsync(1_000);
+    expect([seen, next.seen.sent]).toEqual([{ acks: 1, sent: 0 }, 1]);
+  });
+});
+
+describe('a call that is asked for again', () => {
+  it('lets go of the earlier letter at once, and holds the last until it is answered #no-growth', async () => {
+    const { clock, call, link } = aCall([]);
+    const letters = Array.from({ length: 5 }, () => aCall([]));
+    for (const { mail } of letters) call.askedAgain(link, mail);
+    const acks = () => letters.map(({ seen }) => seen.acks);
+    expect(acks()).toEqual([1, 1, 1, 1, 0]);
+    call.answer(['done']);
+    await clock.advanceAsync(1_000);
+    expect(acks()).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('has one answer on its way, however often it is asked for, and one more for the last #no-growth', async () => {
+    const { clock, call, link, seen } = aCall([]);
+    call.answer(['done']);
+    for (let times = 0; times < 100; times += 1) call.askedAgain(link, aCall([]).mail);
+    expect(seen.sent).toBe(1);
+    await clock.advanceAsync(1_000);
+    expect(seen.sent).toBe(2);
+  });
 });

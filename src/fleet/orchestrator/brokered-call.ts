@@ -1,6 +1,8 @@
 // One request of a worker, from its admission until its answer need not be kept any more. The gateway answers it
 // once; the answer is sent each time that the worker asks with the same call id, because a letter may come again
-// and a worker may ask again. The letter is acknowledged when the broker has the answer.
+// and a worker may ask again. The letter is acknowledged when the broker has the answer, or when a later letter asks for
+// the same. A letter whose time is over does not come again when its link has ended: what is not said by then is said by
+// the next link.
 
 import { BrokerError, type BrokerRefusal, isEndOfLink } from '../../broker/broker-error.ts';
 import type { Link, Mail, Sender } from '../../broker/contract.ts';
@@ -47,6 +49,10 @@ export class BrokeredCall implements Reply {
   #underway: Underway | undefined;
   #answer: Buffer | undefined;
   #isOver = false;
+  /** Its answer is being delivered: one at a time, however often it is asked for. */
+  #isOnItsWay = false;
+  /** The broker has the answer, or it is not tried again. */
+  #isDelivered = false;
   /** How often its answer was refused for now. */
   #refusals = 0;
 
@@ -91,10 +97,20 @@ export class BrokeredCall implements Reply {
 
   /** The same call once more: a letter that came again, or a worker that has lost its link. */
   askedAgain(link: Link, mail: Mail): void {
+    const earlier = this.#mail;
     this.#link = link;
     this.#mail = mail;
+    // The later one comes again if this process ends: the earlier one takes a place of others for nothing.
+    earlier.ack();
     this.#refusals = 0;
+    this.#isDelivered = false;
     if (this.isAnswered) this.#deliver();
+  }
+
+  /** The link before has ended: what is still to be said goes by this one. */
+  goOnBy(link: Link): void {
+    this.#link = link;
+    if (this.isAnswered && !this.#isDelivered) this.#deliver();
   }
 
   cancel(): void {
@@ -108,7 +124,7 @@ export class BrokeredCall implements Reply {
     const { id, from } = this.#mail;
     const body = joinPieces(frame);
     const { mailbox, seat } = from;
-    // News of a call whose link has ended reach nobody.
+    // While there is no link, news reach nobody.
     this.#link.tell({ id, to: mailbox, seat, kind: mailKinds.news, about: id, body });
   }
 
@@ -139,7 +155,7 @@ export class BrokeredCall implements Reply {
 
   #deliver(): void {
     const answer = this.#answer;
-    if (answer === undefined) return;
+    if (answer === undefined || this.#isOnItsWay) return;
     const link = this.#link;
     const mail = this.#mail;
     const { id, from } = mail;
@@ -156,15 +172,28 @@ export class BrokeredCall implements Reply {
     };
     if (!mail.isKept) {
       link.tell(letter);
-      return this.#acknowledge(mail);
+      return this.#done(mail);
     }
+    this.#isOnItsWay = true;
     link
       .deliver(letter)
       .then(
-        () => this.#acknowledge(mail),
-        (error: unknown) => this.#notDelivered(error, mail),
+        () => this.#delivered(mail),
+        (error: unknown) => this.#notDelivered(error, link, mail),
       )
       .catch(this.#ends.caught);
+  }
+
+  #delivered(mail: Mail): void {
+    this.#isOnItsWay = false;
+    // It was asked for again meanwhile, perhaps by another process of the worker.
+    if (mail === this.#mail) this.#done(mail);
+    else this.#deliver();
+  }
+
+  #done(mail: Mail): void {
+    this.#isDelivered = true;
+    this.#acknowledge(mail);
   }
 
   #acknowledge(mail: Mail): void {
@@ -175,18 +204,20 @@ export class BrokeredCall implements Reply {
     this.#mail = this.#acknowledged;
   }
 
-  /** After the loss of the link the letter comes again, and is answered then. */
-  #notDelivered(error: unknown, mail: Mail): void {
+  #notDelivered(error: unknown, link: Link, mail: Mail): void {
+    this.#isOnItsWay = false;
     if (!(error instanceof BrokerError)) throw error;
+    if (link !== this.#link || mail !== this.#mail) return this.#deliver();
     const { reason } = error;
+    // It goes by the next link.
     if (isEndOfLink(error)) return;
     this.#refusals += 1;
     // A worker that reads nothing must not keep the letters of others waiting; it may still ask again.
     const isLast = !passing.has(reason) || this.#refusals >= maxRefusals;
-    if (isLast || !this.#ends.mayWait(this)) return this.#acknowledge(mail);
+    if (isLast || !this.#ends.mayWait(this)) return this.#done(mail);
     const again = () => {
       this.#ends.hasWaited(this);
-      if (mail === this.#mail) this.#deliver();
+      if (mail === this.#mail && !this.#isDelivered) this.#deliver();
     };
     this.#clock.after(againMs, again, true);
   }

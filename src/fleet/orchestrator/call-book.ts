@@ -84,6 +84,11 @@ export class CallBook {
     return new Set(this.running.map(({ worker }) => worker)).size;
   }
 
+  /** Those that run, and those that were answered. */
+  get all(): Iterable<BrokeredCall> {
+    return this.#calls.values();
+  }
+
   get running(): readonly BrokeredCall[] {
     return [...this.#calls.values()].filter(({ isAnswered }) => !isAnswered);
   }

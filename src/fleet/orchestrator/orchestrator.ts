@@ -1,6 +1,6 @@
 // An orchestrator's link to the broker, kept open (`link-supervision.ts` decides when it is opened again), and what
-// is served by it (`broker-front.ts`). Calls that run when a link ends go on: their letters come again by the next
-// link, and are answered from memory. A refusal that somebody has to mend is reported once.
+// is served by it (`broker-front.ts`). Calls that run when a link ends go on, and what is still to be said
+// of them goes by the next link. A refusal that somebody has to mend is reported once.
 
 import { BrokerError } from '../../broker/broker-error.ts';
 import type { Link, OpenLink } from '../../broker/contract.ts';

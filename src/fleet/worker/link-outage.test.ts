@@ -17,6 +17,7 @@ function channelOver(clock: ManualClock, awayMs: number, random: number) {
   const gaveUp: BrokerError[] = [];
   /** What the orchestrator has and will answer; one call. */
   let kept: string | undefined;
+  let present: readonly string[] = ['boss'];
   const link = (): Partial<Link> => ({
     ended: new Promise((resolve) => {
       end = resolve;
@@ -28,7 +29,7 @@ function channelOver(clock: ManualClock, awayMs: number, random: number) {
       kept = id;
     },
     tell: () => {},
-    present: async () => ['boss'],
+    present: async () => present,
     close: async () => {},
   });
   const channel = new Channel({
@@ -48,6 +49,9 @@ function channelOver(clock: ManualClock, awayMs: number, random: number) {
     channel,
     gaveUp,
     openings: () => opened,
+    isThere: (mailboxes: readonly string[]) => {
+      present = mailboxes;
+    },
     lose: (reason: 'lost' | 'unauthorized') => {
       backAt = clock.now() + awayMs;
       end(new BrokerError(reason, 'as the test says'));
@@ -102,6 +106,22 @@ describe('a link of a worker that is lost', () => {
       }
     },
   );
+
+  it('ends no call that the broker has taken, if its orchestrator was away for a moment after that #broker-once', async () => {
+    const clock = manualClock(1_000);
+    const { channel, lose, reply, isThere } = channelOver(clock, 0, 0);
+    const outcome = call(channel, false);
+    await settled();
+    lose('lost');
+    await clock.advanceAsync(1_000);
+    isThere([]);
+    await clock.advanceAsync(5_000);
+    isThere(['boss']);
+    await clock.advanceAsync(60_000);
+    reply();
+    expect(await outcome).toBe('answered');
+    await channel.close();
+  });
 
   it('is opened again at once though nothing waits, and given up after the deadline #broker-once', async () => {
     const clock = manualClock(1_000);

@@ -74,7 +74,8 @@ export class OrchestratorWatch implements Disposable {
     const isThere = there.includes(to);
     for (const call of calls()) {
       if (!isThere) this.isAway(call);
-      else if (call.isSent) this.isThere(call);
+      // One that the broker has taken is not sent again by a later link.
+      else if (call.isSent || call.isTaken) this.isThere(call);
     }
     this.#note(isThere);
   }

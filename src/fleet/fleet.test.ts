@@ -165,6 +165,28 @@ describe('a call survives', () => {
     expect(fleet.gateway.runs).toHaveLength(2);
   });
 
+  it('the end of an orchestrator: what comes meanwhile waits for the next one, and is not refused #fleet', async () => {
+    await using fleet = await startFleet();
+    fleet.gateway.answer = undefined;
+    const before = fleet.ask(request('before'));
+    await until(() => fleet.gateway.runs.length === 1, 'it runs');
+    fleet.gateway.isEnding = true;
+    const after = fleet.ask(request('after'));
+    // What is told reaches it after that.
+    const told = fleet.ask(request('told'), { isKept: false });
+    await until(() => fleet.gateway.runs.length === 2, 'that is judged by the gateway');
+    for (const { reply } of fleet.gateway.runs) reply.answer(['by the first']);
+    expect(await Promise.all([before.answer, told.answer])).toEqual([
+      'by the first',
+      'by the first',
+    ]);
+    fleet.gateway.isEnding = false;
+    fleet.gateway.answer = () => 'by the second';
+    await fleet.orchestratorLink.close();
+    await fleet.newOrchestrator();
+    expect(await after.answer).toBe('by the second');
+  });
+
   it('an orchestrator that comes later, kept or told', async () => {
     await using fleet = await startFleet();
     await fleet.orchestratorLink.close();

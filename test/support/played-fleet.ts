@@ -4,8 +4,8 @@
 
 import type { Link } from '../../src/broker/contract.ts';
 import type { HubLimits } from '../../src/broker/hub/limits.ts';
-import type { GatewayForTransports, Reply } from '../../src/downstream/contract.ts';
-import { BrokerFront } from '../../src/fleet/orchestrator/broker-front.ts';
+import type { Reply } from '../../src/downstream/contract.ts';
+import { BrokerFront, type BrokerFrontParts } from '../../src/fleet/orchestrator/broker-front.ts';
 import { Channel } from '../../src/fleet/worker/channel.ts';
 import type { CallFailure } from '../../src/fleet/worker/open-call.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
@@ -29,10 +29,14 @@ class PlayedGateway {
   readonly runs: Run[] = [];
   /** Principals whose access has ended. */
   readonly ended: string[] = [];
+  /** Keys of clients that are gone. */
+  readonly gone: string[] = [];
+  /** It takes no new work. */
+  isEnding = false;
   /** Undefined: requests wait until the test answers them. */
   answer: ((run: Run) => string) | undefined = ({ message }) => message.bytes.toString();
 
-  get face(): GatewayForTransports {
+  get face(): BrokerFrontParts['gateway'] {
     return {
       request: (message, { principal, callId }, reply) => {
         const run: Run = {
@@ -54,10 +58,11 @@ class PlayedGateway {
       accessEnded: (ids) => {
         for (const id of ids) this.ended.push(id);
       },
+      clientGone: (key) => void this.gone.push(key),
       caught: (error: unknown) => {
         throw error;
       },
-    } as Partial<GatewayForTransports> as GatewayForTransports;
+    } as Partial<BrokerFrontParts['gateway']> as BrokerFrontParts['gateway'];
   }
 }
 
@@ -111,6 +116,7 @@ export async function startPlayedFleetOn<B extends PlayedBroker>(
       gateway: gateway.face,
       clock,
       incarnation: `process-${processes}`,
+      isEnding: () => gateway.isEnding,
       principalOf: ({ mailbox, role }) => verifiedPrincipal(`worker:${mailbox}`, role, () => false),
     });
   };

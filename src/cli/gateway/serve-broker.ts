@@ -36,9 +36,11 @@ export async function serveBroker(
   const { clock, access, defects } = host;
   const caught = (error: unknown) => void defects.caught('a message of the broker', error);
   const report = (text: string) => remark(shell, text);
+  const isEnding = () => !gateway.isAccepting;
   const front = new BrokerFront({
     gateway,
     clock,
+    isEnding,
     incarnation: randomSeat(),
     principalOf: (sender) => workerPrincipal(sender, (role) => access.roles.isOperator(role)),
   });
@@ -51,8 +53,7 @@ export async function serveBroker(
     return Orchestrator.start({
       address: { url, as },
       openLink: async (signal) => assertMailbox(await openLink(signal), as),
-      ...{ front, clock, random: Math.random, report, caught },
-      isEnding: () => !gateway.isAccepting,
+      ...{ front, clock, random: Math.random, report, caught, isEnding },
     });
   } catch (error) {
     throw brokerFault(error);

@@ -20,20 +20,24 @@ import { BrokeredCall } from './brokered-call.ts';
 import { CallBook, usualCallBookLimits } from './call-book.ts';
 import { PulledParts } from './pulled-parts.ts';
 import { RefusalRate } from './refusal-rate.ts';
+import { WorkerSeats } from './worker-seats.ts';
 import { WorkerWatch } from './worker-watch.ts';
 
 export interface BrokerFrontParts {
-  readonly gateway: GatewayForTransports;
+  readonly gateway: GatewayForTransports & { clientGone(key: string): void };
   readonly clock: Clock;
   /** The principal behind a sender; undefined if it is none that we serve. */
   readonly principalOf: (sender: Sender) => Principal | undefined;
   /** Another one for each process. */
   readonly incarnation: string;
+  /** The gateway takes no new work: the broker keeps it for the next process. */
+  readonly isEnding: () => boolean;
 }
 
 export class BrokerFront {
   readonly #parts: BrokerFrontParts;
   readonly #calls: CallBook;
+  readonly #seats = new WorkerSeats();
   readonly #watch: WorkerWatch;
   readonly #pulls: PulledParts;
   readonly #refusals: RefusalRate;
@@ -48,6 +52,7 @@ export class BrokerFront {
     this.#watch = new WorkerWatch({
       clock: parts.clock,
       running: () => this.#calls.running,
+      seats: () => this.#seats.all,
       revoked: (worker, credential) => contain(() => this.#revoked(worker, credential), caught),
       left: (worker, seat) => contain(() => this.#left(worker, seat), caught),
       caught,
@@ -97,16 +102,22 @@ export class BrokerFront {
     const calls = this.#calls.running.filter(
       (call) => call.worker === worker && call.credential === credential,
     );
-    const owners = calls.flatMap(({ from }) => this.#parts.principalOf(from)?.id ?? []);
+    const { gateway } = this.#parts;
+    const seats = this.#seats.take((one) => one.worker === worker && one.credential === credential);
     for (const call of calls) call.cancel();
-    this.#parts.gateway.accessEnded(new Set(owners));
+    gateway.accessEnded(new Set(seats.map(({ owner }) => owner)));
+    for (const { client } of seats) gateway.clientGone(client);
   }
 
-  /** What was told by a process that is gone has nobody to answer to. */
+  /** What was told by a process that is gone has nobody to answer to. What is kept goes on, and its client with it. */
   #left(worker: string, seat: string): void {
-    for (const call of this.#calls.running) {
-      if (call.worker === worker && call.seat === seat && !call.isKept) call.cancel();
-    }
+    const calls = this.#calls.running.filter(
+      (call) => call.worker === worker && call.seat === seat,
+    );
+    for (const call of calls) if (!call.isKept) call.cancel();
+    if (calls.some(({ isKept }) => isKept)) return;
+    const seats = this.#seats.take((one) => one.worker === worker && one.seat === seat);
+    for (const { client } of seats) this.#parts.gateway.clientGone(client);
   }
 
   /** Workers whose requests an earlier process has taken ask again. */
@@ -124,6 +135,8 @@ export class BrokerFront {
     const key = keyOf(mail.from, mail.id);
     const known = this.#calls.get(key);
     if (known !== undefined) return known.askedAgain(link, mail);
+    // Not acknowledged: the next reader gets it as soon as this link is closed.
+    if (mail.isKept && this.#parts.isEnding()) return;
     const call = new BrokeredCall(key, link, mail, this.#parts.clock, this.#calls);
     const principal = this.#parts.principalOf(mail.from);
     const message = messageIn(mail.body);
@@ -141,10 +154,9 @@ export class BrokerFront {
     }
     this.#calls.admit(call);
     this.#watch.begin();
-    const { mailbox, seat } = mail.from;
     const from = {
       principal,
-      client: `${mailbox}/${seat}`,
+      client: this.#seats.asks(mail.from, principal.id),
       ...(mail.isKept && { callId: { id: mail.id, knownMs: knownMs(mail.id, mail.ttlMs) } }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
@@ -170,7 +182,9 @@ export class BrokerFront {
     if (call === undefined || answer === undefined || offset === undefined) {
       return this.#refusals.take(from.mailbox) ? gonePart() : undefined;
     }
-    return this.#pulls.take(link, call, answer, offset) ? partBody(answer, offset) : undefined;
+    if (!this.#pulls.take(link, call, answer, offset)) return undefined;
+    this.#calls.pulled(call);
+    return partBody(answer, offset);
   }
 }
 

@@ -13,6 +13,7 @@ const limits = {
   answered: 100,
   answeredBytes: 1_000,
   answeredMs: 60_000,
+  pulledMs: 150_000,
 };
 
 function book() {
@@ -71,6 +72,25 @@ describe('the answers that are kept for workers', () => {
     expect(kept('a')).toEqual(['a']);
     clock.advance(60_000);
     expect(kept('a')).toEqual([]);
+  });
+
+  it('are kept while they are being pulled, but not for ever, and hold up no others #fleet #no-growth', () => {
+    const { clock, calls, answer, kept } = book();
+    answer('slow', 'a', 100);
+    answer('well', 'w', 100);
+    const pull = () => {
+      const call = calls.get('a');
+      if (call !== undefined) calls.pulled(call);
+      return call !== undefined;
+    };
+    clock.advance(50_000);
+    expect(pull()).toBe(true);
+    clock.advance(50_000);
+    expect([pull(), kept('w')]).toEqual([true, []]);
+    clock.advance(49_999);
+    expect(pull()).toBe(true);
+    clock.advance(1);
+    expect([pull(), kept('a')]).toEqual([false, []]);
   });
 });
 

@@ -1,12 +1,13 @@
 // The calls that workers have made, by worker and call id: those that run, and those that were answered, for as
 // long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
-// running, and a limited number of bytes of requests; answers are kept for some minutes, within a limit of their number and one of their bytes. Beyond either
+// running, and a limited number of bytes of requests; answers are kept for some minutes, and longer while they are being pulled, within a limit of their number and one of their bytes. Beyond either
 // the worker that has most of it loses its oldest, so that one that does not fetch its answers takes no room of the
 // others. Of the requests that were refused before they ran only those are in the book that may come again.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { OwnerCounts } from '../../kernel/owner-counts.ts';
+import { replyMs } from '../call-ids.ts';
 import type { BrokeredCall } from './brokered-call.ts';
 
 export interface CallBookLimits {
@@ -19,6 +20,8 @@ export interface CallBookLimits {
   readonly answered: number;
   readonly answeredBytes: number;
   readonly answeredMs: number;
+  /** Of one that is being pulled, from the answer on. */
+  readonly pulledMs: number;
 }
 
 export const usualCallBookLimits: CallBookLimits = {
@@ -28,11 +31,15 @@ export const usualCallBookLimits: CallBookLimits = {
   answered: 4_096,
   answeredBytes: 64 * 1024 * 1024,
   answeredMs: 120_000,
+  // The broker keeps the announcement as long.
+  pulledMs: replyMs,
 };
 
 interface Answered {
   readonly call: BrokeredCall;
   readonly until: number;
+  /** However often it is pulled. */
+  readonly latest: number;
 }
 
 /** The answers of one worker. */
@@ -47,7 +54,7 @@ export class CallBook {
   readonly #limits: CallBookLimits;
   /** By key; at most `runningOfWorker` for each worker, and those below. */
   readonly #calls = new Map<string, BrokeredCall>();
-  /** Oldest first, by key; at most `answered`. */
+  /** Those that were answered or pulled longest ago first, by key; at most `answered`. */
   readonly #answered = new Map<string, Answered>();
   /** By worker; only those that have any of the answers above. */
   readonly #holdings = new Map<string, Holding>();
@@ -105,11 +112,21 @@ export class CallBook {
   }
 
   #keepAnswerOf(call: BrokeredCall): void {
-    const until = this.#clock.now() + this.#limits.answeredMs;
-    this.#answered.set(call.key, { call, until });
+    const now = this.#clock.now();
+    const { answeredMs, pulledMs } = this.#limits;
+    this.#answered.set(call.key, { call, until: now + answeredMs, latest: now + pulledMs });
     this.#hold(call);
     this.#forgetOld();
     this.#makeRoom();
+  }
+
+  /** A part of its answer was asked for: somebody is still fetching it. */
+  pulled({ key }: BrokeredCall): void {
+    const answered = this.#answered.get(key);
+    if (answered === undefined) return;
+    const until = Math.min(this.#clock.now() + this.#limits.answeredMs, answered.latest);
+    this.#answered.delete(key);
+    this.#answered.set(key, { ...answered, until });
   }
 
   /** A kept letter that is refused for want of room: should it come again, it is answered in the same way. */

@@ -7,7 +7,7 @@ import { playedRequest, startPlayedFleet } from '../../../test/support/played-fl
 import { until } from '../../../test/support/until.ts';
 import { BrokerError, type BrokerRefusal } from '../../broker/broker-error.ts';
 import type { Letter, Link } from '../../broker/contract.ts';
-import { type WatchedCall, WorkerWatch } from './worker-watch.ts';
+import { type WatchedCall, type WatchedSeat, WorkerWatch } from './worker-watch.ts';
 
 describe('a worker whose credential is revoked', () => {
   it('has its running calls cancelled at the orchestrator, and nobody else has #revoked', async () => {
@@ -27,6 +27,7 @@ describe('a worker whose credential is revoked', () => {
       'worker:ann.mcp',
     ]);
     expect(new Set(fleet.gateway.ended)).toEqual(new Set(['worker:ann.mcp']));
+    expect(fleet.gateway.gone).toEqual(['ann.mcp/window']);
   });
 
   it('has its running calls cancelled also if its name has another credential at once #revoked', async () => {
@@ -77,13 +78,14 @@ function playedLink(present: readonly string[], refusal: () => BrokerRefusal | u
   return { link: link as Link, told };
 }
 
-function watched(running: readonly WatchedCall[], link: Link) {
+function watched(running: readonly WatchedCall[], link: Link, seats: readonly WatchedSeat[] = []) {
   const clock = manualClock();
   const revoked: string[] = [];
   const left: string[] = [];
   const watch = new WorkerWatch({
     clock,
     running: () => running,
+    seats: () => seats,
     revoked: (worker) => revoked.push(worker),
     left: (worker, seat) => left.push(`${worker} ${seat}`),
     caught: (error) => {
@@ -92,7 +94,7 @@ function watched(running: readonly WatchedCall[], link: Link) {
   });
   watch.use(link);
   watch.begin();
-  return { clock, revoked, left };
+  return { clock, revoked, left, watch };
 }
 
 const one = { worker: 'ann.mcp', seat: 's', credential: undefined } as const;
@@ -142,5 +144,39 @@ describe('a worker with requests that run', () => {
     await clock.advanceAsync(60_000);
     await settled();
     expect(new Set(left)).toEqual(new Set(['ann.mcp s']));
+  });
+});
+
+describe('a worker without requests that something is kept for', () => {
+  const seats = [{ worker: 'ann.mcp', seat: 's', credential: undefined }];
+
+  it('is looked for rarely, and its seat counts as left after a while #no-growth', async () => {
+    let refusal: BrokerRefusal | undefined;
+    const { link, told } = playedLink(['ann.mcp'], () => refusal);
+    const { clock, left } = watched([], link, seats);
+    await clock.advanceAsync(300_000);
+    expect([told.length <= 11, told.length >= 9, left]).toEqual([true, true, []]);
+    refusal = 'absent';
+    await clock.advanceAsync(120_000);
+    await settled();
+    expect(left[0]).toBe('ann.mcp s');
+  });
+
+  it('has what is kept for it ended when its credential is gone #revoked', async () => {
+    const { link } = playedLink([], () => 'not_allowed');
+    const { clock, revoked } = watched([], link, seats);
+    await clock.advanceAsync(31_000);
+    expect(revoked).toEqual(['ann.mcp']);
+  });
+
+  it('is looked for soon again when it has a request #revoked', async () => {
+    const running: WatchedCall[] = [];
+    const { link } = playedLink([], () => 'not_allowed');
+    const { clock, revoked, watch } = watched(running, link, seats);
+    await clock.advanceAsync(5_000);
+    running.push(kept);
+    watch.begin();
+    await clock.advanceAsync(600);
+    expect(revoked).toEqual(['ann.mcp']);
   });
 });

@@ -1,8 +1,8 @@
-// Whether the workers whose requests run are still there. A worker that may not be written to any more has lost its
-// credential: that ends everything of its own. What was told, such as a subscription, ends when its seat has been
-// empty for a while: a worker that was killed says nothing. The broker is asked, twice a second for workers and
-// rarely for seats, and only while something runs; workers that have a link are asked about every five seconds: their
-// name may have another credential now.
+// Whether the workers whose requests run, or that something is kept for, are still there. A worker that may not be
+// written to any more has lost its credential: that ends everything of its own. What was told, such as a subscription, and
+// what is kept for a seat end when the seat has been empty for a while: a worker that was killed says nothing. The broker
+// is asked, twice a second for workers while something runs, and otherwise rarely, as for seats; workers that have a link
+// are asked about every five seconds: their name may have another credential now.
 
 import type { BrokerError } from '../../broker/broker-error.ts';
 import type { Letter, Link } from '../../broker/contract.ts';
@@ -20,9 +20,13 @@ export interface WatchedCall {
   readonly isKept: boolean;
 }
 
+/** The seat of a worker that something is kept for. */
+export type WatchedSeat = Omit<WatchedCall, 'isKept'>;
+
 export interface WorkerWatchParts {
   readonly clock: Clock;
   readonly running: () => readonly WatchedCall[];
+  readonly seats: () => readonly WatchedSeat[];
   /** This credential of it is gone; undefined: whichever it had. */
   readonly revoked: (worker: string, credential: string | undefined) => void;
   /** Nobody is in this seat any more. */
@@ -33,7 +37,7 @@ export interface WorkerWatchParts {
 const lookEveryMs = 500;
 /** Workers that have a link are asked about in every so many looks. */
 const looksForCredentials = 10;
-/** Seats are looked at in every so many looks. */
+/** Seats are looked at in every so many looks; while nothing runs, there are no others. */
 const looksForSeats = 60;
 /** A link may come back: longer than a worker tries. */
 const emptyForMs = 60_000;
@@ -43,8 +47,10 @@ export class WorkerWatch {
   readonly #parts: WorkerWatchParts;
   #link: Link | undefined;
   #timer: Disposable | undefined;
+  /** Nothing runs: the next look is not soon. */
+  #isResting = false;
   #looks = 0;
-  /** Since when seats with something told are empty, by worker and seat; only those that were at the last look. */
+  /** Since when seats are empty, by worker and seat; only those that were at the last look. */
   #emptySince: ReadonlyMap<string, number> = new Map();
 
   constructor(parts: WorkerWatchParts) {
@@ -58,25 +64,43 @@ export class WorkerWatch {
 
   /** Something runs. */
   begin(): void {
+    if (this.#isResting) this.#stop();
+    this.#isResting = false;
     this.#timer ??= this.#parts.clock.after(lookEveryMs, () => this.#next(), true);
   }
 
   close(): void {
-    this.#timer?.[Symbol.dispose]();
+    this.#stop();
     this.#link = undefined;
+  }
+
+  #stop(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
   }
 
   #next(): void {
     this.#timer = undefined;
+    this.#looks += this.#isResting ? looksForSeats : 1;
     const running = this.#parts.running();
-    if (running.length === 0) return;
-    this.begin();
-    this.#looks += 1;
-    if (this.#looks % looksForSeats === 0) this.#lookAtSeats(running);
-    this.#lookAtWorkers(running).catch(this.#parts.caught);
+    const seats = this.#parts.seats();
+    if (running.length > 0) this.begin();
+    else if (seats.length > 0) this.#rest();
+    else return;
+    const isForSeats = this.#looks >= looksForSeats;
+    if (isForSeats) this.#looks = 0;
+    if (isForSeats) this.#lookAtSeats([...running.filter(({ isKept }) => !isKept), ...seats]);
+    const workers = isForSeats ? [...running, ...seats] : running;
+    this.#lookAtWorkers(workers).catch(this.#parts.caught);
   }
 
-  async #lookAtWorkers(running: readonly WatchedCall[]): Promise<void> {
+  #rest(): void {
+    this.#isResting = true;
+    const ms = lookEveryMs * looksForSeats;
+    this.#timer = this.#parts.clock.after(ms, () => this.#next(), true);
+  }
+
+  async #lookAtWorkers(running: readonly WatchedSeat[]): Promise<void> {
     const link = this.#link;
     // Without a link, or if it ends now, nothing is known.
     const present = await link?.present().catch(ignored);
@@ -91,14 +115,16 @@ export class WorkerWatch {
     }
   }
 
-  #lookAtSeats(running: readonly WatchedCall[]): void {
+  #lookAtSeats(seats: readonly WatchedSeat[]): void {
     const before = this.#emptySince;
     const empty = new Map<string, number>();
     this.#emptySince = empty;
     const now = this.#parts.clock.now();
-    for (const { worker, seat, isKept } of running) {
+    const asked = new Set<string>();
+    for (const { worker, seat } of seats) {
       const place = `${worker} ${seat}`;
-      if (isKept || empty.has(place)) continue;
+      if (asked.has(place)) continue;
+      asked.add(place);
       const since = before.get(place) ?? now;
       this.#ask(this.#link, { to: worker, seat }, ({ reason }) => {
         if (reason !== 'absent') return;
@@ -119,6 +145,6 @@ export class WorkerWatch {
 }
 
 /** Each worker once, or once for each credential. */
-function holders(running: readonly WatchedCall[]): Iterable<WatchedCall> {
+function holders(running: readonly WatchedSeat[]): Iterable<WatchedSeat> {
   return new Map(running.map((call) => [`${call.worker} ${call.credential}`, call])).values();
 }

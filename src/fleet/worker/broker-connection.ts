@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { OpenLink } from '../../broker/contract.ts';
 import type { Random } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
-import type { Fault } from '../../kernel/fault.ts';
+import { Fault } from '../../kernel/fault.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import type { ProbeOutcome } from '../../upstream/classify.ts';
 import type { Connection, ConnectionListener, RequestOptions } from '../../upstream/connection.ts';
@@ -175,10 +175,17 @@ export class BrokerConnection extends ServerConnection<BrokerConnectionParts> {
   #failed(exchange: Exchange, { reason, cause, dispatched }: CallFailure): void {
     exchange.dispatched = dispatched;
     const fault =
-      reason === 'damaged'
-        ? this.fault(`cannot be reached: ${cause.message}`, 'protocol_violation')
-        : refusalFault(cause, { ...this.#facts, dispatched });
+      reason === 'gone'
+        ? this.#answerGone()
+        : reason === 'damaged'
+          ? this.fault(`cannot be reached: ${cause.message}`, 'protocol_violation')
+          : refusalFault(cause, { ...this.#facts, dispatched });
     this.conversation.fail(exchange.id, fault);
+  }
+
+  #answerGone(): Fault {
+    const detail = `${this.parts.server} has answered, but its answer is large, was not fetched in time and is kept no longer; check its effect before you send it again`;
+    return new Fault('outcome_unknown', detail, { ...this.#facts, answerDropped: true });
   }
 
   get #facts() {

@@ -201,7 +201,8 @@ export class Channel implements AsyncDisposable {
 
   #fail(id: string, reason: CallFailure['reason'], cause: BrokerError): void {
     const call = this.#take(id);
-    const dispatched = call?.mayHaveArrived ? 'maybe' : 'no';
+    const isAnswered = reason === 'damaged' || reason === 'gone';
+    const dispatched = isAnswered ? 'yes' : call?.mayHaveArrived ? 'maybe' : 'no';
     call?.listener.failed({ reason, cause, dispatched });
   }
 
@@ -246,11 +247,11 @@ export class Channel implements AsyncDisposable {
   #askAgain(call: OpenCall, announcement: Mail): void {
     const now = this.#parts.clock.now();
     const isTooLate = call.isKept && now >= call.answerUntil;
-    if (call.isAskedAgain || isTooLate) return this.#damaged(call, announcement);
+    if (call.isAskedAgain || isTooLate) return this.#gone(call, announcement);
     if (call.isKept) call.endsAt = Math.min(now + askAgainMs, call.answerUntil);
     announcement.ack();
     call.isAskedAgain = true;
-    this.#downloads.end(call);
+    this.#downloads.pause(call);
     call.isTaken = false;
     call.isSent = false;
     this.#transmit(call);
@@ -260,6 +261,11 @@ export class Channel implements AsyncDisposable {
     this.#take(call.id);
     mail.ack();
     call.listener.answered(response);
+  }
+
+  #gone(call: OpenCall, mail: Mail): void {
+    mail.ack();
+    this.#fail(call.id, 'gone', new BrokerError('absent', 'the answer is not kept any more'));
   }
 
   #damaged(call: OpenCall, mail: Mail): void {

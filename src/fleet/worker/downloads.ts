@@ -71,10 +71,15 @@ export class Downloads {
     }
   }
 
-  /** It is over, one way or the other. */
-  end(call: OpenCall): void {
-    call.download = undefined;
+  /** It is announced once more: until then nothing is asked for, and what has come is kept. */
+  pause(call: OpenCall): void {
     call.announcement = undefined;
     this.#calls.delete(call);
+  }
+
+  /** It is over, one way or the other. */
+  end(call: OpenCall): void {
+    this.pause(call);
+    call.download = undefined;
   }
 }

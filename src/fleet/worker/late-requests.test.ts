@@ -6,13 +6,15 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { BrokerError } from '../../broker/broker-error.ts';
 import type { Letter, Link, MailReader } from '../../broker/contract.ts';
 import { mailKinds } from '../mail-kinds.ts';
-import { gonePart, parcelOf, parcelReply } from '../parcel.ts';
+import { gonePart, parcelOf, parcelReply, partBody, partBytes } from '../parcel.ts';
 import { Channel } from './channel.ts';
 import type { CallFailure } from './open-call.ts';
 
 /** A link that writes down what is delivered; `takes`: whether the broker confirms it. */
 class PlayedLink {
   readonly delivered: Letter[] = [];
+  /** Places of parts that were asked for. */
+  readonly pulled: number[] = [];
   readonly #readers = new Map<string, MailReader>();
   readonly face: Link;
   end: (why: BrokerError) => void = () => {};
@@ -27,7 +29,9 @@ class PlayedLink {
         this.delivered.push(letter);
         return takes ? Promise.resolve() : new Promise(() => {});
       },
-      tell: () => {},
+      tell: ({ kind, body }) => {
+        if (kind === mailKinds.pull) this.pulled.push(Number(body.readBigUInt64BE()));
+      },
       present: async () => ['boss'],
       close: async () => {},
     };
@@ -49,6 +53,7 @@ async function opened(links: readonly PlayedLink[], ttlMs: number) {
   const clock = new ManualClock();
   const waiting = [...links];
   const failures: CallFailure[] = [];
+  const answers: Buffer[] = [];
   const channel = new Channel({
     openLink: () =>
       new Promise((resolve) => {
@@ -68,7 +73,7 @@ async function opened(links: readonly PlayedLink[], ttlMs: number) {
   });
   const listener = {
     sent: () => {},
-    answered: () => {},
+    answered: (response: Buffer) => void answers.push(response),
     news: () => {},
     failed: (why: CallFailure) => void failures.push(why),
   };
@@ -76,7 +81,7 @@ async function opened(links: readonly PlayedLink[], ttlMs: number) {
   await settled();
   clock.advance(0);
   await settled();
-  return { clock, channel, failures };
+  return { clock, channel, failures, answers };
 }
 
 describe('a request that is kept', () => {
@@ -101,7 +106,7 @@ describe('a request that is kept', () => {
 
   it.each([
     { after: 4_000, letters: 2, lives: 1_000, failed: [] },
-    { after: 5_000, letters: 1, lives: 60_000, failed: ['damaged'] },
+    { after: 5_000, letters: 1, lives: 60_000, failed: ['gone yes'] },
   ])(
     'asks for its answer again only while the broker would have it ($after ms) #broker-once',
     async ({ after, letters, lives, failed }) => {
@@ -113,8 +118,39 @@ describe('a request that is kept', () => {
       await settled();
       expect(link.delivered).toHaveLength(letters);
       expect(link.delivered.at(-1)?.ttlMs).toBe(lives);
-      expect(failures.map(({ reason }) => reason)).toEqual(failed);
+      const ends = failures.map(({ reason, dispatched }) => `${reason} ${dispatched}`);
+      expect(ends).toEqual(failed);
       await channel.close();
     },
   );
+
+  it('fetches only what is missing of an answer that it has asked for again #fleet', async () => {
+    const link = new PlayedLink(true);
+    const { channel, answers, failures } = await opened([link], 60_000);
+    const whole = Buffer.alloc(3 * partBytes, 'x');
+    const announce = () => link.come(mailKinds.reply, parcelReply(parcelOf(whole)), 600_000);
+    announce();
+    link.come(mailKinds.chunk, partBody(whole, partBytes));
+    link.come(mailKinds.chunk, gonePart());
+    await settled();
+    expect(link.delivered).toHaveLength(2);
+    link.pulled.length = 0;
+    announce();
+    expect(link.pulled).toEqual([0, 2 * partBytes]);
+    for (const offset of link.pulled) link.come(mailKinds.chunk, partBody(whole, offset));
+    expect([answers.map((one) => one.equals(whole)), failures]).toEqual([[true], []]);
+    await channel.close();
+  });
+
+  it('has run if its answer is gone for the second time #broker-once', async () => {
+    const link = new PlayedLink(true);
+    const { channel, failures } = await opened([link], 60_000);
+    for (let times = 0; times < 2; times += 1) {
+      link.come(mailKinds.reply, parcelReply(parcelOf(Buffer.alloc(600_000, 'x'))), 600_000);
+      link.come(mailKinds.chunk, gonePart());
+      await settled();
+    }
+    expect(failures).toMatchObject([{ reason: 'gone', dispatched: 'yes' }]);
+    await channel.close();
+  });
 });

@@ -16,7 +16,8 @@ export interface CallListener {
 }
 
 export interface CallFailure {
-  readonly reason: 'refused' | 'exhausted' | 'closed' | 'damaged' | 'not_taken';
+  /** `gone`: it was answered, and the answer cannot be had any more. */
+  readonly reason: 'refused' | 'exhausted' | 'closed' | 'damaged' | 'gone' | 'not_taken';
   readonly cause: BrokerError;
   readonly dispatched: Dispatched;
 }

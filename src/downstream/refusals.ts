@@ -2,7 +2,7 @@
 // and how an error becomes the answer.
 
 import { RpcAnswer } from '../host/call/call-faults.ts';
-import { type Fault, faultFrom } from '../kernel/fault.ts';
+import { Fault, faultFrom } from '../kernel/fault.ts';
 import { disclosedRecordOf } from '../policy/disclosure.ts';
 import type { Principal } from '../policy/principal.ts';
 import { textOf } from '../wire/decode.ts';
@@ -12,11 +12,16 @@ import { WireError } from '../wire/wire-error.ts';
 import { maxUnderWay } from './contract.ts';
 import type { Incoming } from './incoming.ts';
 
+/** A request that is refused because too many run: it has not run, and may be sent again. */
+export function tooMany(message: string): ErrorToSend {
+  const { record } = new Fault('overloaded', message);
+  return { code: rpcCodes.internalError, message, data: JSON.stringify(record) };
+}
+
 /** One client must not fill our memory with requests that wait. */
-export const tooManyUnderWay: ErrorToSend = {
-  code: rpcCodes.internalError,
-  message: `Too many requests: ${maxUnderWay} are under way; wait for answers`,
-};
+export const tooManyUnderWay: ErrorToSend = tooMany(
+  `Too many requests: ${maxUnderWay} are under way; wait for answers`,
+);
 
 /** An internal error, of which nothing is disclosed. */
 export const internalError: ErrorToSend = {

@@ -118,6 +118,22 @@ describe('a call with an idempotency key whose caller gives up', () => {
 });
 
 describe('what is under an idempotency key', () => {
+  it('runs again after an answer that says that it has not run, and not after another #idempotency-key', async () => {
+    const answers = ['no', 'maybe'].map((dispatched) => ({
+      ...text('refused'),
+      isError: true,
+      _meta: { 'holdfast/fault': { code: 'draining', dispatched } },
+    }));
+    const { pay, payments } = newWorld({ on: { 'tools/call': () => answers.shift() } });
+    const asked: unknown[] = [];
+    for (let times = 0; times < 3; times += 1) asked.push(await pay(once));
+    const ends = ['no', 'maybe', 'maybe'].map((dispatched) => ({
+      _meta: { 'holdfast/fault': { dispatched } },
+    }));
+    expect(asked).toMatchObject(ends);
+    expect(payments()).toBe(2);
+  });
+
   it.each([[1], [null], [{}], [['k']], [''], ['k'.repeat(256)]])(
     'is not run if the key is %j: that is refused #idempotency-key',
     async (idempotencyKey: unknown) => {

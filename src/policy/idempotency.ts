@@ -2,7 +2,7 @@
 // host, an early retry) runs once. The first use of a key claims it before anything is executed;
 // later callers with the same key join the execution, or get its answer, for 24 hours, or for as long as
 // the transport says that gave the key. Only a fault
-// of a call that was certainly not sent frees the key again. The invariant: if a claim is found but
+// of a call that was certainly not sent, or an answer that says so, frees the key again. The invariant: if a claim is found but
 // no answer, the outcome is unknown, and nothing runs. The store keeps the claims; the pipeline
 // computes the fingerprint that decides which requests are equal. A caller that cancels leaves
 // without affecting the others. When the last one has left, an execution that was not sent yet is
@@ -59,6 +59,8 @@ export interface KeyedCaller {
   readonly signal: Signal | undefined;
   /** Whether the server may have received the execution that this caller started. */
   hasLeft(): boolean;
+  /** Whether that execution was answered with: it has not run. Absent: it was not. */
+  isUnrun?(): boolean;
 }
 
 /** One use of a key, and where it is stored. */
@@ -121,7 +123,8 @@ export class IdempotencyKeys {
     }
     const callOff = new CancelSignal();
     const claim = { slot, key, owner: principal.id, fingerprint, keptMs };
-    const answer = this.#answer(claim, () => execute(callOff)).finally(() => {
+    const isUnrun = () => caller?.isUnrun?.() ?? false;
+    const answer = this.#answer(claim, () => execute(callOff), isUnrun).finally(() => {
       this.#running.delete(flight);
     });
     const hasLeft = () => caller?.hasLeft() ?? true;
@@ -130,7 +133,11 @@ export class IdempotencyKeys {
     return waitFor(run, signal);
   }
 
-  async #answer(claim: Claim, execute: () => Promise<Buffer>): Promise<Buffer> {
+  async #answer(
+    claim: Claim,
+    execute: () => Promise<Buffer>,
+    isUnrun: () => boolean,
+  ): Promise<Buffer> {
     const { slot, key, owner, fingerprint, keptMs } = claim;
     const begun: KeyedRecord = { owner, fingerprint, outcome: { kind: 'begun' } };
     const found = await this.#store.claim(slot, begun, keptMs);
@@ -140,11 +147,12 @@ export class IdempotencyKeys {
       bytes = await execute();
     } catch (thrown) {
       const fault = terminalFault(thrown);
-      if (fault.dispatched === 'no') await this.#free(slot);
+      if (fault.dispatched === 'no' || isUnrun()) await this.#free(slot);
       else await this.#keep(claim, { kind: 'fault', record: fault.record });
       throw fault;
     }
-    await this.#keep(claim, { kind: 'result', bytes });
+    if (isUnrun()) await this.#free(slot);
+    else await this.#keep(claim, { kind: 'result', bytes });
     return bytes;
   }
 

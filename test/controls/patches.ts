@@ -3937,9 +3937,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'broker-once',
     tests: ['src/fleet/orchestrator/refused-requests.test.ts'],
-    edits: [
-      { find: `if (refusal === busy && mail.isKept) this.#calls.refused(call);`, replace: '' },
-    ],
+    edits: [{ find: `if (call.isKept) this.#calls.refused(call);`, replace: '' }],
   },
   {
     id: 'endless-end',

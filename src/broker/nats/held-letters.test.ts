@@ -25,6 +25,18 @@ describe('letters that are held', () => {
     expect(held.release(ack(7, 2))).toBe(false);
   });
 
+  it('are not handed out again once they are acknowledged, as far as many letters back #broker-once #no-growth', () => {
+    const held = new HeldLetters();
+    for (let sequence = 1; sequence <= 4_097; sequence += 1) {
+      expect([held.add(ack(sequence, 1), 10), held.release(ack(sequence, 1))]).toEqual([
+        true,
+        true,
+      ]);
+    }
+    expect([held.add(ack(4_097, 2), 10), held.add(ack(2, 2), 10)]).toEqual([false, false]);
+    expect([held.size, held.add(ack(1, 2), 10)]).toEqual([0, true]);
+  });
+
   it('are told apart where newer servers name domain and account, too', () => {
     const held = new HeldLetters();
     const long = (sequence: number) => `$JS.ACK._.acc.hf-mail.consumer.1.${sequence}.1.17.0.x`;

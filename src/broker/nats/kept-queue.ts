@@ -122,8 +122,8 @@ export class KeptQueue {
     this.#asked = Math.max(0, this.#asked - 1);
     const { reply, data } = message;
     if (reply === undefined) return;
-    this.#held.add(reply, data.length);
-    this.#parts.hand(message, reply);
+    if (this.#held.add(reply, data.length)) this.#parts.hand(message, reply);
+    else this.#parts.wire.publish(reply, '+ACK');
     this.#ask();
   }
 

@@ -6,6 +6,7 @@
 import type { Link, Mail, Sender } from '../../broker/contract.ts';
 import { judgeEnvelope, missingEnvelope } from '../../downstream/clients/modern-envelope.ts';
 import type { GatewayForTransports } from '../../downstream/contract.ts';
+import { tooMany } from '../../downstream/refusals.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import type { Principal } from '../../policy/principal.ts';
@@ -134,7 +135,9 @@ export class BrokerFront {
   #request(link: Link, mail: Mail): void {
     const key = keyOf(mail.from, mail.id);
     const known = this.#calls.get(key);
-    if (known !== undefined) return known.askedAgain(link, mail);
+    // A letter that is done with does not come again by the same link: this is another one.
+    if (known?.isRefusedBy(link)) this.#calls.forget(known);
+    else if (known !== undefined) return known.askedAgain(link, mail);
     // Not acknowledged: the next reader gets it as soon as this link is closed.
     if (mail.isKept && this.#parts.isEnding()) return;
     const call = new BrokeredCall(key, link, mail, this.#parts.clock, this.#calls);
@@ -147,11 +150,7 @@ export class BrokerFront {
     if (message.kind !== 'request') return mail.ack();
     if (principal === undefined) return this.#refuse(call, idText(message), nobody);
     const refusal = refusalOf(message, this.#calls.hasRoomFor(call));
-    if (refusal !== undefined) {
-      this.#refuse(call, idText(message), refusal);
-      if (refusal === busy && mail.isKept) this.#calls.refused(call);
-      return;
-    }
+    if (refusal !== undefined) return this.#refuse(call, idText(message), refusal);
     this.#calls.admit(call);
     this.#watch.begin();
     const from = {
@@ -163,7 +162,10 @@ export class BrokerFront {
   }
 
   #refuse(call: BrokeredCall, id: string, error: ErrorToSend): void {
-    if (call.isKept || this.#refusals.take(call.worker)) call.refuse(errorFrame(id, error));
+    if (!call.isKept && !this.#refusals.take(call.worker)) return;
+    call.refuse(errorFrame(id, error));
+    // It may come again, and its answer may have to go by another link.
+    if (call.isKept) this.#calls.refused(call);
   }
 
   #pulled(link: Link, mail: Mail): void {
@@ -208,10 +210,9 @@ const nobody: ErrorToSend = {
 };
 
 /** More than its share: the rest is for other workers. */
-const busy: ErrorToSend = {
-  code: rpcCodes.internalError,
-  message: `Too many requests: ${usualCallBookLimits.runningOfWorker} of this worker, or ${usualCallBookLimits.runningBytesOfWorker} bytes of them, are under way; wait for answers`,
-};
+const busy: ErrorToSend = tooMany(
+  `Too many requests: ${usualCallBookLimits.runningOfWorker} of this worker, or ${usualCallBookLimits.runningBytesOfWorker} bytes of them, are under way; wait for answers`,
+);
 
 function refusalOf(message: Message, hasRoom: boolean): ErrorToSend | undefined {
   if (!hasRoom) return busy;

@@ -7,10 +7,12 @@
 import { BrokerError, type BrokerRefusal, isEndOfLink } from '../../broker/broker-error.ts';
 import type { Link, Mail, Sender } from '../../broker/contract.ts';
 import type { Reply, Underway } from '../../downstream/contract.ts';
+import { saysUnrun } from '../../host/call/unrun-answer.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import type { Frame } from '../../wire/frames.ts';
 import { joinPieces } from '../../wire/pieces.ts';
+import { scanMessage } from '../../wire/scan.ts';
 import { replyMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { parcelOf, parcelReply, partBytes } from '../parcel.ts';
@@ -30,6 +32,8 @@ export interface CallEnds {
 /** An answer that the broker refuses for now is sent again after this. */
 const againMs = 1_000;
 const maxRefusals = 5;
+/** An answer that says that nothing has run is no longer than this. */
+const maxRefusalBytes = 64 * 1024;
 /** What may be otherwise a moment later. */
 const passing: ReadonlySet<BrokerRefusal> = new Set<BrokerRefusal>(['full', 'not_kept', 'absent']);
 
@@ -42,6 +46,8 @@ export class BrokeredCall implements Reply {
   readonly #clock: Clock;
   readonly #ends: CallEnds;
   #link: Link;
+  /** By which the letter below has come. */
+  #cameBy: Link;
   /** The last letter that asked for it. */
   #mail: Mail;
   /** The same when it is done with. */
@@ -49,6 +55,8 @@ export class BrokeredCall implements Reply {
   #underway: Underway | undefined;
   #answer: Buffer | undefined;
   #isOver = false;
+  /** Its answer says that it has not run. */
+  #isRefused = false;
   /** Its answer is being delivered: one at a time, however often it is asked for. */
   #isOnItsWay = false;
   /** The broker has the answer, or it is not tried again. */
@@ -62,6 +70,7 @@ export class BrokeredCall implements Reply {
     this.isKept = mail.isKept;
     this.requestBytes = mail.body.length;
     this.#link = link;
+    this.#cameBy = link;
     this.#mail = mail;
     this.#clock = clock;
     this.#ends = ends;
@@ -99,12 +108,18 @@ export class BrokeredCall implements Reply {
   askedAgain(link: Link, mail: Mail): void {
     const earlier = this.#mail;
     this.#link = link;
+    this.#cameBy = link;
     this.#mail = mail;
     // The later one comes again if this process ends: the earlier one takes a place of others for nothing.
     earlier.ack();
     this.#refusals = 0;
     this.#isDelivered = false;
     if (this.isAnswered) this.#deliver();
+  }
+
+  /** It was answered with: it has not run; and its letter, which came by this link, is done with. */
+  isRefusedBy(link: Link): boolean {
+    return this.#isRefused && this.#isDelivered && this.#cameBy === link;
   }
 
   /** The link before has ended: what is still to be said goes by this one. */
@@ -130,20 +145,28 @@ export class BrokeredCall implements Reply {
 
   answer(frame: Frame): void {
     if (this.#isOver || this.isAnswered) return;
-    this.#answer = joinPieces(frame);
+    const answer = joinPieces(frame);
+    this.#answer = answer;
     this.#underway = undefined;
     this.#ends.answered(this);
+    if (isRefusal(answer)) this.#refused();
+    this.#deliver();
+  }
+
+  /** The answer to a request that was not admitted: nothing of it has run. */
+  refuse(frame: Frame): void {
+    this.#answer = joinPieces(frame);
+    this.#refused();
     this.#deliver();
   }
 
   /**
-   * The answer to a request that was not admitted: nothing of it has run. The letter is acknowledged first: it must
-   * not come again, and run, when its worker has been told that it has not.
+   * The letter is acknowledged first: it must not come again, and run, when its worker has been told that it has not; and
+   * where the worker then asks anew, that must not be taken for the same letter.
    */
-  refuse(frame: Frame): void {
-    this.#answer = joinPieces(frame);
+  #refused(): void {
+    this.#isRefused = true;
     this.#acknowledge(this.#mail);
-    this.#deliver();
   }
 
   withdrawn(): void {
@@ -221,6 +244,12 @@ export class BrokeredCall implements Reply {
     };
     this.#clock.after(againMs, again, true);
   }
+}
+
+/** The text is looked for first, because nearly every answer is none. */
+function isRefusal(answer: Buffer): boolean {
+  if (answer.length > maxRefusalBytes || !answer.includes('"dispatched":"no"')) return false;
+  return saysUnrun(scanMessage(answer));
 }
 
 /** Who has asked is known for as long as the answer; the request itself, which may be large, is not kept with it. */

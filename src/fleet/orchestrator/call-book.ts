@@ -2,7 +2,7 @@
 // long as somebody may ask for them again. A call id is admitted once. Each worker may have a limited number
 // running, and a limited number of bytes of requests; answers are kept for some minutes, and longer while they are being pulled, within a limit of their number and one of their bytes. Beyond either
 // the worker that has most of it loses its oldest, so that one that does not fetch its answers takes no room of the
-// others. Of the requests that were refused before they ran only those are in the book that may come again.
+// others. Of the requests that were refused before they ran only those are in the book that are kept: their letters may come again.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
@@ -129,7 +129,7 @@ export class CallBook {
     this.#answered.set(key, { ...answered, until });
   }
 
-  /** A kept letter that is refused for want of room: should it come again, it is answered in the same way. */
+  /** A kept letter that is refused: should it come again, it is answered in the same way. */
   refused(call: BrokeredCall): void {
     this.#calls.set(call.key, call);
     this.#keepAnswerOf(call);
@@ -149,6 +149,11 @@ export class CallBook {
 
   hasWaited({ worker }: BrokeredCall): void {
     this.#waiting.remove(worker);
+  }
+
+  /** It was answered, and is not to be answered in the same way again. */
+  forget(call: BrokeredCall): void {
+    if (this.#answered.has(call.key)) this.#forget(call.key, call);
   }
 
   #ended(call: BrokeredCall): void {

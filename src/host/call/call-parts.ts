@@ -91,6 +91,8 @@ export class Call implements ObservedCall {
   chargedBytes = 0;
   /** Of a call with an idempotency key: why its result must not be given out. */
   withheld: Fault | undefined;
+  /** Its server has answered that it did not run it. */
+  isUnrun = false;
   /** Joins its lines in the audit log; null: there are none. */
   auditId: string | null = null;
   /** The outcome; `cached` as long as the server was not contacted for this call. */

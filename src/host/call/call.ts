@@ -41,6 +41,7 @@ import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts'
 import { callFingerprint } from './fingerprint.ts';
 import { isWaiting } from './operation.ts';
 import { fetchShared } from './shared-fetch.ts';
+import { isUnrun, saysUnrun } from './unrun-answer.ts';
 
 /** The server's answer, as it came. Throws a Fault, and nothing else. */
 export async function carryCall(parts: CallParts, request: CallRequest): Promise<Answer> {
@@ -137,7 +138,7 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
     chargedOnce(parts, call, () =>
       carry(parts, server, call, callOff, undefined).then(resultBytes),
     );
-  const caller = { signal, hasLeft: () => call.hasLeft };
+  const caller = { signal, hasLeft: () => call.hasLeft, isUnrun: () => call.isUnrun };
   const { caller: by, callId } = call.request;
   const folder = by && server.slots.aimOf(by).folder;
   const fingerprint = callFingerprint(call.request, folder);
@@ -228,6 +229,8 @@ async function carry(
       keepResult(parts.cache, cacheable, message, resultBytes(answer));
     }
     call.answer = isErrorResult(message) ? 'is_error' : 'ok';
+    // An earlier attempt may have run.
+    call.isUnrun = call.key !== undefined && call.attempts === 1 && saysUnrun(message);
     return answer;
   } catch (thrown) {
     // A Displaced call says nothing about its server, and goes on below.
@@ -237,6 +240,8 @@ async function carry(
       else if (standing === 'failing') breaker.failed(pass);
       else breaker.withdrawn(pass);
     }
+    const data = thrown instanceof Fault ? thrown.record.rpc?.data : undefined;
+    call.isUnrun = call.attempts === 1 && isUnrun(data);
     if (!(thrown instanceof Displaced) || attempts === undefined) {
       throw thrownOn(server, call, thrown, isWait);
     }

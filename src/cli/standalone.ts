@@ -10,7 +10,7 @@ import type { HostForGateway } from '../host/gateway-face.ts';
 import { ownIdentity } from '../host/identity.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
-import type { KeyHolders } from '../policy/keyed-records.ts';
+import type { KeyHolders } from '../policy/keyed-wait.ts';
 import type { Store } from '../store/store.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import { Interrupted } from './interrupt.ts';

@@ -9,7 +9,9 @@
 // cancelled, and the key is free; one that may have been sent continues, and its answer is kept.
 
 import { CancelSignal, type Signal } from '../kernel/cancel-signal.ts';
-import { Fault, type FaultRecord, faultFrom } from '../kernel/fault.ts';
+import { Fault, type FaultRecord } from '../kernel/fault.ts';
+import { badKey, gaveUp, isKey, lostSight, replayed, terminalFault } from './keyed-faults.ts';
+import type { KeyedWait } from './keyed-wait.ts';
 import type { Principal } from './principal.ts';
 
 export type KeyedOutcome =
@@ -33,9 +35,14 @@ export interface KeyedRecord {
 export interface KeyedStore {
   /**
    * Puts the record if the slot is free, and resolves to undefined; otherwise resolves to the
-   * existing record.
+   * existing record. Where others share the store, it may wait for the call of one of them.
    */
-  claim(slot: string, record: KeyedRecord, ttlMs: number): Promise<KeyedRecord | undefined>;
+  claim(
+    slot: string,
+    record: KeyedRecord,
+    ttlMs: number,
+    wait?: KeyedWait,
+  ): Promise<KeyedRecord | undefined>;
   /** Replaces the existing record; its time starts again. */
   put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void>;
   free(slot: string): Promise<void>;
@@ -61,6 +68,8 @@ export interface KeyedCaller {
   hasLeft(): boolean;
   /** Whether that execution was answered with: it has not run. Absent: it was not. */
   isUnrun?(): boolean;
+  /** How long another process may take that runs it; absent: as long as any call. */
+  readonly withinMs?: number | undefined;
 }
 
 /** One use of a key, and where it is stored. */
@@ -74,6 +83,8 @@ interface Claim {
 
 interface Run {
   readonly hasLeft: () => boolean;
+  /** Another process was seen to have claimed it. */
+  isElsewhere: boolean;
   readonly answer: Promise<Buffer>;
   readonly callOff: CancelSignal;
   waiting: number;
@@ -81,7 +92,6 @@ interface Run {
 
 /** How long a key that a client has given is kept. */
 export const clientKeyMs = 24 * 60 * 60 * 1000;
-const maxKeyLength = 255;
 
 export class IdempotencyKeys {
   readonly #store: KeyedStore;
@@ -123,12 +133,20 @@ export class IdempotencyKeys {
     }
     const callOff = new CancelSignal();
     const claim = { slot, key, owner: principal.id, fingerprint, keptMs };
+    const wait = {
+      signal: callOff,
+      withinMs: caller?.withinMs,
+      // Never before the first turn has ended.
+      seen: (isElsewhere: boolean) => {
+        run.isElsewhere = isElsewhere;
+      },
+    };
     const isUnrun = () => caller?.isUnrun?.() ?? false;
-    const answer = this.#answer(claim, () => execute(callOff), isUnrun).finally(() => {
+    const answer = this.#answer(claim, () => execute(callOff), wait, isUnrun).finally(() => {
       this.#running.delete(flight);
     });
     const hasLeft = () => caller?.hasLeft() ?? true;
-    const run: Run = { hasLeft, answer, callOff, waiting: 0 };
+    const run: Run = { hasLeft, isElsewhere: false, answer, callOff, waiting: 0 };
     this.#running.set(flight, run);
     return waitFor(run, signal);
   }
@@ -136,11 +154,12 @@ export class IdempotencyKeys {
   async #answer(
     claim: Claim,
     execute: () => Promise<Buffer>,
+    wait: KeyedWait,
     isUnrun: () => boolean,
   ): Promise<Buffer> {
-    const { slot, key, owner, fingerprint, keptMs } = claim;
+    const { slot, key, owner, fingerprint } = claim;
     const begun: KeyedRecord = { owner, fingerprint, outcome: { kind: 'begun' } };
-    const found = await this.#store.claim(slot, begun, keptMs);
+    const found = await this.#claimed(claim, begun, wait);
     if (found !== undefined) return replayed(found, key, fingerprint);
     let bytes: Buffer;
     try {
@@ -154,6 +173,25 @@ export class IdempotencyKeys {
     if (isUnrun()) await this.#free(slot);
     else await this.#keep(claim, { kind: 'result', bytes });
     return bytes;
+  }
+
+  /** Another process that was seen to have the call may have run it, however the wait for it ends. */
+  async #claimed(
+    { slot, key, keptMs }: Claim,
+    begun: KeyedRecord,
+    wait: KeyedWait,
+  ): Promise<KeyedRecord | undefined> {
+    let isElsewhere = false;
+    const seen = (isSeen: boolean) => {
+      isElsewhere = isSeen;
+      wait.seen?.(isSeen);
+    };
+    try {
+      return await this.#store.claim(slot, begun, keptMs, { ...wait, seen });
+    } catch (error) {
+      const isCertain = error instanceof Fault && error.dispatched !== 'no';
+      throw isElsewhere && !isCertain ? lostSight(key, error) : error;
+    }
   }
 
   // The call has its answer, and a failing store must not take it away. The record still says
@@ -187,7 +225,7 @@ function waitFor(run: Run, signal: Signal | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const leave = () => {
       run.waiting -= 1;
-      const mayRun = run.waiting > 0 || run.hasLeft();
+      const mayRun = run.waiting > 0 || run.isElsewhere || run.hasLeft();
       reject(gaveUp(mayRun ? 'maybe' : 'no', signal.reason));
       if (run.waiting === 0) run.callOff.abort(signal.reason);
     };
@@ -195,70 +233,4 @@ function waitFor(run: Run, signal: Signal | undefined): Promise<Buffer> {
     signal.addEventListener('abort', leave, { once: true });
     run.answer.finally(stay).then(resolve, reject).catch(reject);
   });
-}
-
-function gaveUp(dispatched: 'no' | 'maybe', reason: unknown): Fault {
-  return new Fault('cancelled', 'the caller stopped waiting', { dispatched }, reason);
-}
-
-/** An internal error says nothing about how far the request got, so it counts as dispatched. */
-function terminalFault(thrown: unknown): Fault {
-  if (thrown instanceof Fault) return thrown;
-  return faultFrom(thrown).with({ dispatched: 'maybe' });
-}
-
-function replayed(found: KeyedRecord, key: string, fingerprint: string): Buffer {
-  if (found.fingerprint !== fingerprint) {
-    throw new Fault(
-      'conflict',
-      `idempotency key ${quoted(key)} was used with another request; use a new key for a new request`,
-    );
-  }
-  const { outcome } = found;
-  switch (outcome.kind) {
-    case 'result':
-      return outcome.bytes;
-    case 'fault':
-      throw new Fault(outcome.record.code, outcome.record.detail, outcome.record);
-    case 'begun':
-      throw unknown(`the call with idempotency key ${quoted(key)} was begun and has no answer yet`);
-    case 'dropped':
-      throw unknown(
-        `the answer of the call with idempotency key ${quoted(key)} is no longer kept`,
-        {
-          answerDropped: true,
-        },
-      );
-  }
-}
-
-/** The caller chose its characters; the message must stay one line. */
-function quoted(key: string): string {
-  return JSON.stringify(key);
-}
-
-function unknown(what: string, more: Pick<FaultRecord, 'answerDropped'> = {}): Fault {
-  return new Fault(
-    'outcome_unknown',
-    `${what}; it was not repeated: check its effect before you send it under a new key`,
-    { dispatched: 'maybe', ...more },
-  );
-}
-
-function isKey(key: unknown): key is string {
-  return typeof key === 'string' && key.length >= 1 && key.length <= maxKeyLength;
-}
-
-function badKey(key: unknown): Fault {
-  const given = typeof key === 'string' ? `has ${key.length}` : `is ${kindOf(key)}`;
-  return new Fault(
-    'invalid_request',
-    `an idempotency key is a text of 1 to ${maxKeyLength} characters, this one ${given}`,
-  );
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { boundRecords as bound } from '../../test/support/bound-records.ts';
 import { ManualClock, settled } from '../../test/support/manual-clock.ts';
 import type { Records } from '../store/contract/records.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { KeyedRecord } from './idempotency.ts';
-import { isStoredKey, KeyedRecords } from './keyed-records.ts';
+import { KeyedRecords } from './keyed-records.ts';
+import { isStoredKey } from './stored-key.ts';
 import { WaitingAnswers } from './waiting-answers.ts';
 
 const begun: KeyedRecord = { owner: 'ann', fingerprint: 'f', outcome: { kind: 'begun' } };
@@ -166,75 +168,5 @@ describe('idempotency keys in a durable store', () => {
       expect(isStoredKey({ ...good, [key]: Symbol.iterator })).toBe(false);
     }
     expect(isStoredKey(null)).toBe(false);
-  });
-});
-
-/** Methods of a class are not own properties. */
-function bound(records: Records): Records {
-  return {
-    get: (key) => records.get(key),
-    put: (...given) => records.put(...given),
-    putIfAbsent: (...given) => records.putIfAbsent(...given),
-    compareAndSet: (...given) => records.compareAndSet(...given),
-    remove: (key) => records.remove(key),
-    entries: (prefix) => records.entries(prefix),
-    isWhole: () => records.isWhole(),
-  };
-}
-
-describe('idempotency keys that replicas share', () => {
-  function replicas() {
-    const { clock, keys, answers } = opened();
-    const alive = new Set(['one', 'two']);
-    const isAlive = async (id: string) => alive.has(id);
-    const replica = (id: string) =>
-      new KeyedRecords({ clock, keys, answers: async () => answers, replicas: { id, isAlive } });
-    const [one, two] = [replica('one'), replica('two')];
-    /** Until it has ended; the other replica is asked for every 100 ms. */
-    const ended = async <T>(work: Promise<T>): Promise<T> => {
-      let isOver = false;
-      const over = () => {
-        isOver = true;
-      };
-      work.then(over, over);
-      for (let turn = 0; turn < 200 && !isOver; turn += 1) {
-        clock.advance(100);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      return await work;
-    };
-    return { alive, one, two, ended, clock };
-  }
-
-  it('are answered by the replica that has the call, wherever they are repeated #shared-keys', async () => {
-    const { one, two, ended } = replicas();
-    expect(await one.claim('a', begun, 60_000)).toBeUndefined();
-    const repeated = two.claim('a', begun, 60_000);
-    await one.put('a', result('done'), 60_000);
-    expect(await ended(repeated)).toEqual(result('done'));
-  });
-
-  it('are free for another replica if the first has not run the call #shared-keys', async () => {
-    const { one, two, ended } = replicas();
-    await one.claim('a', begun, 60_000);
-    const repeated = two.claim('a', begun, 60_000);
-    await one.free('a');
-    expect(await ended(repeated)).toBeUndefined();
-  });
-
-  it('have an unknown outcome when the replica that had the call is gone #shared-keys', async () => {
-    const { one, two, ended, alive } = replicas();
-    await one.claim('a', begun, 60_000);
-    alive.delete('one');
-    expect(await ended(two.claim('a', begun, 60_000))).toEqual(begun);
-    const later = two.claim('b', begun, 60_000);
-    expect(await ended(later)).toBeUndefined();
-  });
-
-  it('are not waited for by another request #shared-keys', async () => {
-    const { one, two } = replicas();
-    await one.claim('a', begun, 60_000);
-    const other = { ...begun, fingerprint: 'g' };
-    expect(await two.claim('a', other, 60_000)).toEqual(begun);
   });
 });

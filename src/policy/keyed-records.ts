@@ -8,22 +8,18 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
-import { Fault, type FaultRecord } from '../kernel/fault.ts';
-import { asBuffer, isBytes } from '../store/contract/bytes.ts';
+import { Fault } from '../kernel/fault.ts';
 import type { RecordEntry, Records } from '../store/contract/records.ts';
 import { StoreError } from '../store/store-error.ts';
-import type { KeyedOutcome, KeyedRecord, KeyedStore } from './idempotency.ts';
+import type { KeyedRecord, KeyedStore } from './idempotency.ts';
+import { answerOf, storedOutcome } from './key-answers.ts';
+import { KeyClaims } from './key-claims.ts';
 import { KeyedIndex, type KeyedLimits } from './keyed-index.ts';
 import { answerBytes } from './keyed-memory.ts';
+import { type KeyedWait, type KeyHolders, settledElsewhere } from './keyed-wait.ts';
+import { LaterChanges } from './later-changes.ts';
+import { isStoredKey, type StoredKey } from './stored-key.ts';
 import { WaitingAnswers } from './waiting-answers.ts';
-
-/** The replicas that share the keys. */
-export interface KeyHolders {
-  /** This one. */
-  readonly id: string;
-  /** Rejects if that cannot be said. */
-  isAlive(replica: string): Promise<boolean>;
-}
 
 export interface KeyedRecordsParts {
   readonly clock: Clock;
@@ -35,53 +31,40 @@ export interface KeyedRecordsParts {
   readonly replicas?: KeyHolders | undefined;
 }
 
-/** A key, as it is stored. */
-interface StoredKey {
-  readonly owner: string;
-  readonly fingerprint: string;
-  readonly state: 'begun' | 'answered' | 'dropped';
-  readonly bytes: number;
-  /** Wall time. */
-  readonly expiresAt: number;
-  /** The replica that has the call, while it runs. */
-  readonly at?: string;
-}
-
-export function isStoredKey(value: unknown): value is StoredKey {
-  const { owner, fingerprint, state, bytes, expiresAt, at } = (value ?? {}) as Partial<StoredKey>;
-  return (
-    (at === undefined || typeof at === 'string') &&
-    typeof owner === 'string' &&
-    typeof fingerprint === 'string' &&
-    (state === 'begun' || state === 'answered' || state === 'dropped') &&
-    typeof bytes === 'number' &&
-    typeof expiresAt === 'number'
-  );
-}
-
-/** Results are stored as bytes where that is possible, and as text otherwise: they are JSON in UTF-8, so that a text holds them to the byte. */
-type StoredAnswer = Uint8Array | { readonly text: string } | { readonly fault: FaultRecord };
-
-/** How often another replica's call is looked at, and that replica itself. */
-const lookMs = 100;
-const looksBetweenSigns = 20;
-const longestMs = 900_000;
-
 /** In one commit. */
 const dropsAtOnce = 256;
 
 export class KeyedRecords implements KeyedStore {
   readonly #parts: KeyedRecordsParts;
   readonly #waiting: WaitingAnswers;
+  readonly #later: LaterChanges;
+  readonly #claims: KeyClaims;
+  /** Outcomes that could not be stored yet, by slot: at most what `LaterChanges` tries again. */
+  readonly #unsaved = new Map<string, KeyedRecord>();
   #loading: Promise<KeyedIndex> | undefined;
 
   constructor(parts: KeyedRecordsParts) {
     this.#parts = parts;
     this.#waiting = parts.waiting ?? new WaitingAnswers();
+    this.#later = new LaterChanges(parts.clock);
+    this.#claims = new KeyClaims({ ...parts, later: this.#later });
+    parts.replicas?.answerClaims((claim) => this.#claims.stateOf(claim));
   }
 
-  async claim(slot: string, record: KeyedRecord, ttlMs: number): Promise<KeyedRecord | undefined> {
-    const { keys, clock } = this.#parts;
+  /** What is kept of calls whose changes of the store are under way. */
+  get size(): { readonly claims: number; readonly later: number } {
+    return { claims: this.#claims.size, later: this.#later.size };
+  }
+
+  async claim(
+    slot: string,
+    record: KeyedRecord,
+    ttlMs: number,
+    wait?: KeyedWait,
+  ): Promise<KeyedRecord | undefined> {
+    const { clock } = this.#parts;
+    const unsaved = this.#unsaved.get(slot);
+    if (unsaved !== undefined) return unsaved;
     const index = await this.#index();
     index.sweep(clock.wallNow());
     const isNew = !index.has(slot);
@@ -91,10 +74,8 @@ export class KeyedRecords implements KeyedStore {
       index.wrote(slot, record.owner, 0, clock.wallNow() + ttlMs);
     }
     try {
-      const put = await keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
-      if (put.isPut) return undefined;
-      const entry = await this.#settled(slot, put.entry, record.fingerprint);
-      if (entry !== undefined) return await this.#found(slot, entry);
+      const found = await this.#claimed(slot, record, ttlMs, wait);
+      if (found !== 'free') return found;
     } catch (error) {
       // It is not known to be there; if it is, it is found by the next claim.
       if (isNew) index.forget(slot);
@@ -102,47 +83,74 @@ export class KeyedRecords implements KeyedStore {
     }
     // The other replica has not run it: the key is free again.
     if (isNew) index.forget(slot);
-    return await this.claim(slot, record, ttlMs);
+    return await this.claim(slot, record, ttlMs, wait);
   }
 
-  /** The key when the call of another replica has ended, or that replica has; undefined: the key is free again. */
-  async #settled(
+  /** What an earlier call has left; undefined: the key is ours; `free`: it was not, and may be now. */
+  async #claimed(
     slot: string,
-    found: RecordEntry | undefined,
-    fingerprint: string,
-  ): Promise<RecordEntry | undefined> {
+    record: KeyedRecord,
+    ttlMs: number,
+    wait: KeyedWait | undefined,
+  ): Promise<KeyedRecord | 'free' | undefined> {
     const { keys, clock, replicas } = this.#parts;
-    let entry = found;
-    // Longer than any call may take: then its outcome could not be stored.
-    const giveUpAt = clock.now() + longestMs;
-    for (let look = 1; entry !== undefined && replicas !== undefined; look += 1) {
-      if (clock.now() > giveUpAt) break;
-      const { value } = entry;
-      if (!isStoredKey(value) || value.state !== 'begun' || value.fingerprint !== fingerprint)
-        break;
-      if (value.at === undefined || value.at === replicas.id) break;
-      const isSign = look % looksBetweenSigns === 1;
-      // It may have ended between the two questions.
-      if (isSign && !(await replicas.isAlive(value.at))) return await keys.get(slot);
-      await new Promise<void>((resolve) => void clock.after(lookMs, resolve));
-      entry = await keys.get(slot);
+    if (replicas === undefined) {
+      const put = await keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
+      return put.isPut ? undefined : await this.#found(slot, put.entry);
     }
-    return entry;
+    const claims = this.#claims;
+    const claim = claims.begin();
+    const begun = { ...this.#stored(record, 'begun', ttlMs), claim };
+    let isDoubtful = false;
+    const doubtful = (error: unknown) => {
+      isDoubtful = true;
+      return claims.readBack(slot, claim, error);
+    };
+    try {
+      const put = await keys.putIfAbsent(slot, begun, { ttlMs }).catch(doubtful);
+      if (put.isPut) return claims.hold(slot, claim) as undefined;
+      const ownState = (other: string) => claims.stateOf(other);
+      const parts = { keys, clock, holders: replicas, ownState };
+      const settled = await settledElsewhere(parts, slot, put.entry, record.fingerprint, wait);
+      if (settled.kind === 'free') return 'free';
+      if (settled.kind === 'ended') return await this.#found(slot, settled.entry);
+      const { version } = settled.entry;
+      const taken = await keys.compareAndSet(slot, version, begun, { ttlMs }).catch(doubtful);
+      return taken.isPut ? (claims.hold(slot, claim) as undefined) : 'free';
+    } finally {
+      // Otherwise it is withdrawn, and ends then.
+      if (!isDoubtful && !claims.isHeld(slot, claim)) claims.end(claim);
+    }
   }
 
   async put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void> {
     const { owner, outcome } = record;
-    const bytes = answerBytes(record);
-    if (outcome.kind !== 'result') return await this.#write(slot, record, ttlMs);
-    if (!this.#waiting.begin(owner, bytes)) {
-      // Its caller does not wait for the disk with it. Until the key says so, the outcome counts as unknown.
-      const dropped = { ...record, outcome: { kind: 'dropped' } } as const;
-      return void this.#write(slot, dropped, ttlMs).catch(ignored);
-    }
+    const claim = this.#claims.letGo(slot);
+    const bytes = outcome.kind === 'result' ? answerBytes(record) : 0;
+    const isWaiting = bytes > 0 && this.#waiting.begin(owner, bytes);
+    const over = () => {
+      if (isWaiting) this.#waiting.done(owner, bytes);
+      if (claim !== undefined) this.#claims.end(claim);
+      this.#unsaved.delete(slot);
+    };
+    if (outcome.kind !== 'result' || isWaiting) return await this.#save(slot, record, ttlMs, over);
+    // Its caller does not wait for the disk with it. Until the key says so, the outcome counts as unknown.
+    this.#save(slot, droppedOf(record), ttlMs, over).catch(ignored);
+  }
+
+  /** Now, or later; rejects if not now. */
+  async #save(slot: string, record: KeyedRecord, ttlMs: number, over: () => void): Promise<void> {
     try {
       await this.#write(slot, record, ttlMs);
-    } finally {
-      this.#waiting.done(owner, bytes);
+      over();
+    } catch (error) {
+      const reason = error instanceof StoreError ? error.reason : 'unsupported';
+      // An answer that the store will not have: its key says at least that there was one.
+      const kept = reason === 'full' || reason === 'too_large' ? droppedOf(record) : record;
+      this.#unsaved.set(slot, record);
+      const again = () => this.#write(slot, kept, ttlMs);
+      if (reason === 'closed' || !this.#later.add(again, over)) over();
+      throw error;
     }
   }
 
@@ -182,8 +190,13 @@ export class KeyedRecords implements KeyedStore {
   }
 
   async free(slot: string): Promise<void> {
-    await this.#parts.keys.remove(slot);
-    (await this.#index()).forget(slot);
+    const claim = this.#claims.letGo(slot);
+    try {
+      if (claim === undefined) await this.#parts.keys.remove(slot);
+      else await this.#claims.withdraw(slot, claim);
+    } finally {
+      (await this.#index()).forget(slot);
+    }
   }
 
   #stored(record: KeyedRecord, state: StoredKey['state'], ttlMs: number): StoredKey {
@@ -198,23 +211,11 @@ export class KeyedRecords implements KeyedStore {
   async #found(slot: string, entry: RecordEntry | undefined): Promise<KeyedRecord> {
     if (!isStoredKey(entry?.value)) throw damaged();
     const { owner, fingerprint, state } = entry.value;
-    const outcome = state === 'answered' ? await this.#answerOf(slot) : ({ kind: state } as const);
+    const outcome =
+      state === 'answered'
+        ? await storedOutcome(await this.#parts.answers(), slot)
+        : ({ kind: state === 'dropped' ? state : 'begun' } as const);
     return { owner, fingerprint, outcome };
-  }
-
-  async #answerOf(slot: string): Promise<KeyedOutcome> {
-    try {
-      const entry = await (await this.#parts.answers()).get(slot);
-      const answer = entry?.value as StoredAnswer | undefined;
-      if (answer === undefined) return { kind: 'dropped' };
-      if (isBytes(answer)) return { kind: 'result', bytes: asBuffer(answer) };
-      if ('text' in answer) return { kind: 'result', bytes: Buffer.from(answer.text) };
-      return { kind: 'fault', record: answer.fault };
-    } catch (error) {
-      // Encrypted with another key, or damaged: the call has run, and its answer is lost.
-      if (error instanceof StoreError && error.reason === 'unreadable') return { kind: 'dropped' };
-      throw error;
-    }
   }
 
   /** Read once, and kept up to date; if that fails, the next call tries again. */
@@ -230,7 +231,7 @@ export class KeyedRecords implements KeyedStore {
     const index = new KeyedIndex(this.#parts.limits);
     const entries = await this.#parts.keys.entries();
     const stored = entries.flatMap(({ key, value }) =>
-      isStoredKey(value) ? [{ key, value }] : [],
+      isStoredKey(value) && value.state !== 'withdrawn' ? [{ key, value }] : [],
     );
     stored.sort((one, other) => one.value.expiresAt - other.value.expiresAt);
     for (const { key, value } of stored) {
@@ -245,10 +246,8 @@ export class KeyedRecords implements KeyedStore {
   }
 }
 
-function answerOf(outcome: KeyedOutcome, { takesBytes }: Records): StoredAnswer | undefined {
-  if (outcome.kind === 'result')
-    return takesBytes ? outcome.bytes : { text: outcome.bytes.toString('utf8') };
-  return outcome.kind === 'fault' ? { fault: outcome.record } : undefined;
+function droppedOf(record: KeyedRecord): KeyedRecord {
+  return { ...record, outcome: { kind: 'dropped' } };
 }
 
 function damaged(): Fault {

@@ -410,7 +410,7 @@ export const patches: readonly Patch[] = [
     id: 'reused-key',
     breaks:
       'An idempotency key that was used with another request gives the answer of that request.',
-    file: 'src/policy/idempotency.ts',
+    file: 'src/policy/keyed-faults.ts',
     foundBy: 'simulation',
     promise: 'right-answer',
     edits: [{ find: 'if (found.fingerprint !== fingerprint) {', replace: 'if (false) {' }],
@@ -1388,8 +1388,9 @@ export const patches: readonly Patch[] = [
     edits: [
       {
         find: `const put = await keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });`,
-        replace: `const writing = keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
-            if (isNew) return void writing.catch(() => {});
+        replace: `const there = await keys.get(slot);
+            const writing = keys.putIfAbsent(slot, this.#stored(record, 'begun', ttlMs), { ttlMs });
+            if (there === undefined) return void writing.catch(() => {});
             const put = await writing;`,
       },
     ],
@@ -1404,8 +1405,8 @@ export const patches: readonly Patch[] = [
     rules: ['never-twice'],
     edits: [
       {
-        find: 'if (put.isPut)',
-        replace: `if (put.isPut || put.entry?.value.state === 'begun')`,
+        find: 'return put.isPut ?',
+        replace: `return put.isPut || put.entry?.value.state === 'begun' ?`,
       },
     ],
   },
@@ -3915,11 +3916,94 @@ export const patches: readonly Patch[] = [
     id: 'key-of-another-replica',
     breaks:
       'A call with a key that another replica is working on is said to have an unknown outcome.',
+    file: 'src/policy/keyed-wait.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [{ find: `if (begun.at === holders.id) {`, replace: `if (begun.at !== '') {` }],
+  },
+  {
+    id: 'unsaved-outcome',
+    breaks: 'An outcome that could not be stored at first is never stored.',
     file: 'src/policy/keyed-records.ts',
     foundBy: 'tests',
     promise: 'shared-keys',
-    tests: ['src/policy/keyed-records.test.ts'],
-    edits: [{ find: `value.at === undefined || value.at`, replace: `value.at !== '' || value.at` }],
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [
+      {
+        find: `if (reason === 'closed' || !this.#later.add(again, over)) over();`,
+        replace: `over();`,
+      },
+    ],
+  },
+  {
+    id: 'unfreed-key',
+    breaks: 'A key that a replica could not free is waited for at the others, as if its call ran.',
+    file: 'src/policy/key-claims.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [{ find: `this.#states.set(claim, 'idle');\n    try {`, replace: `try {` }],
+  },
+  {
+    id: 'unacknowledged-claim',
+    breaks: 'A claim that was stored, but not acknowledged, is not read back.',
+    file: 'src/policy/key-claims.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [
+      {
+        find: `if (isOf(entry, claim)) return { isPut: true, version: entry.version };`,
+        replace: ``,
+      },
+    ],
+  },
+  {
+    id: 'withdrawn-from-another',
+    breaks: 'A replica that withdraws its claim takes the key from the one that has it by then.',
+    file: 'src/policy/key-claims.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [
+      {
+        find: `if (!isOf(entry, claim)) return false;`,
+        replace: `if (entry === undefined) return false;`,
+      },
+    ],
+  },
+  {
+    id: 'no-time-for-a-key',
+    breaks: 'A call waits for the same call of another replica although its own time is over.',
+    file: 'src/policy/keyed-wait.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [{ find: `Math.min(longestMs, withinMs)`, replace: `longestMs` }],
+  },
+  {
+    id: 'run-elsewhere-unsent',
+    breaks: 'A caller that leaves while another replica has its call is told that it was not sent.',
+    file: 'src/policy/idempotency.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/policy/shared-keys.test.ts'],
+    edits: [{ find: `run.isElsewhere ||`, replace: `` }],
+  },
+  {
+    id: 'forged-claim-answer',
+    breaks: 'Whoever uses the NATS server can tell a replica that a key is free.',
+    file: 'src/replicas/claim-questions.ts',
+    foundBy: 'tests',
+    promise: 'shared-keys',
+    tests: ['src/replicas/claim-questions.test.ts'],
+    edits: [
+      {
+        find: `if (said !== undefined) return said;`,
+        replace: `return said ?? 'idle';`,
+      },
+    ],
   },
   {
     id: 'everybody-fetches',

@@ -116,6 +116,7 @@ describe('the simulation', () => {
       '../../src/observe/events.ts',
       '../../src/policy/keyed-records.ts',
       '../../src/policy/principal.ts',
+      '../../src/policy/stored-key.ts',
       '../../src/store/file-store.ts',
       '../../src/store/memory-store.ts',
       '../../src/store/opened-words.ts',

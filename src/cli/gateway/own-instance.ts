@@ -24,7 +24,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { FileTooLarge } from '../../kernel/file-too-large.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { BrokerState } from '../../observe/broker-state.ts';
-import { isStoredKey } from '../../policy/keyed-records.ts';
+import { isStoredKey } from '../../policy/stored-key.ts';
 import { heldFault } from '../held-instance.ts';
 import { remark, type Shell } from '../shell.ts';
 import { pause } from '../target.ts';

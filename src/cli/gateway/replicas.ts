@@ -13,6 +13,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { natsPlaceIn } from '../../nats/nats-address.ts';
 import type { HostEvent } from '../../observe/events.ts';
 import { BreakerNews } from '../../replicas/breaker-news.ts';
+import { ClaimQuestions, type ClaimWord } from '../../replicas/claim-questions.ts';
 import { NatsBus } from '../../replicas/nats-bus.ts';
 import { Tunnels } from '../../replicas/tunnel/tunnels.ts';
 import { keyFrom } from '../../store/key-file.ts';
@@ -38,6 +39,7 @@ export class Replicas implements AsyncDisposable {
   /** 32 bytes, the same at all replicas. */
   readonly key: Buffer;
   readonly tunnels: Tunnels;
+  readonly #claims: ClaimQuestions;
   readonly #keyFile: string;
   readonly #clock: Clock;
   readonly #bus: NatsBus;
@@ -69,6 +71,9 @@ export class Replicas implements AsyncDisposable {
       accepted: (connection) => this.#accept(connection),
       caught: (error) => this.#caught(error),
     });
+    const { id } = this;
+    const secret = this.keyFor('claims');
+    this.#claims = new ClaimQuestions({ bus, subjects: this.#subjects, id, secret });
   }
 
   /** Undefined where the store is not shared. Throws a Fault. */
@@ -94,13 +99,23 @@ export class Replicas implements AsyncDisposable {
   }
 
   /** A key for one use, made of the shared one. */
-  keyFor(use: 'tunnels' | 'breaker news' | 'sessions'): Buffer {
+  keyFor(use: 'tunnels' | 'breaker news' | 'sessions' | 'claims'): Buffer {
     return createHmac('sha256', this.key).update(`replicas of holdfast: ${use}`).digest();
   }
 
   /** Whether this replica runs. Rejects if that cannot be said. */
   isAlive(replica: string): Promise<boolean> {
     return this.tunnels.isAlive(replica);
+  }
+
+  /** What that replica knows of a claim of a key. Rejects if that cannot be said. */
+  claimAt(replica: string, claim: string): Promise<ClaimWord | 'gone'> {
+    return this.#claims.ask(replica, claim);
+  }
+
+  /** From now on others are told of the claims of this one. */
+  answerClaims(stateOf: (claim: string) => ClaimWord): void {
+    this.#claims.answer(stateOf);
   }
 
   /** The host is there: from now on other replicas are told of its breakers, and it of theirs. Throws a Fault. */
@@ -186,6 +201,7 @@ export class Replicas implements AsyncDisposable {
     this.#isEnded = true;
     this.#comparing?.[Symbol.dispose]();
     this.#news?.[Symbol.dispose]();
+    this.#claims[Symbol.dispose]();
     this.tunnels[Symbol.dispose]();
     await this.#bus[Symbol.asyncDispose]();
   }

@@ -26,6 +26,7 @@ import {
   unknownOutcome,
   unknownTool,
 } from './call-faults.ts';
+import { limitMsOf, longestMsOf } from './call-limits.ts';
 import type { Call, CallParts } from './call-parts.ts';
 import { mayHearProgress } from './charge.ts';
 import { decideAgain } from './decision.ts';
@@ -57,12 +58,8 @@ export class Attempts implements DeadlineListener {
     this.#slot = slot;
     this.#call = call;
     this.#defects = parts.defects;
-    const { callTimeoutMs, maxCallMs } = server.config;
-    const { operation, timeoutMs } = call.request;
-    const tool = operation.kind === 'tool' ? operation.name : null;
-    const toolMs = tool === null ? null : server.toolConfig(tool)?.timeoutMs;
-    this.#limitMs = timeoutMs ?? toolMs ?? callTimeoutMs;
-    const longestMs = Math.max(this.#limitMs, maxCallMs);
+    this.#limitMs = limitMsOf(server, call.request);
+    const longestMs = longestMsOf(server, call.request);
     this.#deadline = new CallDeadline(parts.deadlines, this.#limitMs, longestMs, this);
   }
 

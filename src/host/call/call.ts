@@ -25,6 +25,7 @@ import {
   unknownTool,
 } from './call-faults.ts';
 import { callKey } from './call-key.ts';
+import { longestMsOf } from './call-limits.ts';
 import { Call, type CallParts, type CallRequest } from './call-parts.ts';
 import { enteredSlot, gateOf, leaveSlot, nextSlot } from './call-slot.ts';
 import {
@@ -138,7 +139,12 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
     chargedOnce(parts, call, () =>
       carry(parts, server, call, callOff, undefined).then(resultBytes),
     );
-  const caller = { signal, hasLeft: () => call.hasLeft, isUnrun: () => call.isUnrun };
+  const caller = {
+    signal,
+    hasLeft: () => call.hasLeft,
+    isUnrun: () => call.isUnrun,
+    withinMs: longestMsOf(server, call.request),
+  };
   const { caller: by, callId } = call.request;
   const folder = by && server.slots.aimOf(by).folder;
   const fingerprint = callFingerprint(call.request, folder);

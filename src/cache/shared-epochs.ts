@@ -48,6 +48,8 @@ export class SharedEpochs {
     // Until the store is closed, which its host does.
     parts.records.watch?.('', (change) => {
       const { servers, told } = this.#parts;
+      // The store may have been away, and may be back.
+      if (change.kind === 'gap') this.#sayAll();
       for (const server of servers()) {
         if (change.kind === 'gap' || change.key === keyOf(server)) told(server);
       }
@@ -75,6 +77,10 @@ export class SharedEpochs {
     }
     this.#unsaid.set(server, randomUUID());
     this.#said(server).catch(ignored);
+  }
+
+  #sayAll(): void {
+    for (const server of this.#unsaid.keys()) this.#said(server).catch(ignored);
   }
 
   /** Whether the store has what began here. Never rejects. */

@@ -2,8 +2,10 @@
 // store that fails or hangs costs a call and no more.
 
 import { describe, expect, it } from 'vitest';
+import { boundRecords } from '../../test/support/bound-records.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import type { Records } from '../store/contract/records.ts';
+import { CancelSignal } from '../kernel/cancel-signal.ts';
+import type { Records, RecordsHeard } from '../store/contract/records.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { isStoredEpoch, SharedEpochs } from './shared-epochs.ts';
@@ -30,14 +32,21 @@ function shared(own?: Records) {
     });
   };
   let fetched = 0;
-  const get = (
+  const found: SharedResult[] = [];
+  const get = async (
     at: SharedResults,
-    { ttlMs = 1_000, isPublic = true, id = 'id', during = Promise.resolve() } = {},
+    {
+      ttlMs = 1_000,
+      isPublic = true,
+      id = 'id',
+      during = Promise.resolve(),
+      signal = new CancelSignal(),
+    } = {},
   ) => {
     let mine: SharedResult | undefined;
-    return at.get(
+    const bytes = await at.get(
       { id, server: 'server', shelf: 'shelf' },
-      () => {},
+      (result) => void found.push(result),
       async () => {
         fetched += 1;
         await during;
@@ -46,7 +55,11 @@ function shared(own?: Records) {
         return bytes;
       },
       () => mine,
+      signal,
     );
+    // It is stored behind its answer.
+    await new Promise((resolve) => setImmediate(resolve));
+    return bytes;
   };
   /** Until it has ended; time moves on. */
   const ended = async <T>(work: Promise<T>): Promise<T> => {
@@ -61,7 +74,7 @@ function shared(own?: Records) {
     }
     return await work;
   };
-  return { clock, records, epochs, replica, get, ended, errors, count: () => fetched };
+  return { clock, records, epochs, replica, get, found, ended, errors, count: () => fetched };
 }
 
 describe('a public result', () => {
@@ -117,9 +130,83 @@ describe('a public result', () => {
   });
 });
 
+describe('a public result, whatever the clock of the replica that has fetched it says,', () => {
+  it('has the time that the store says is left #shared-cache', async () => {
+    const clock = new ManualClock();
+    const inner = new MemoryStore({ clock }).records('cache', { durability: 'forgetful' });
+    const records: Records = {
+      ...boundRecords(inner),
+      get: async (key) => {
+        const entry = await inner.get(key);
+        return entry && { ...entry, leftMs: 400 };
+      },
+    };
+    const { replica, get, found, clock: own } = shared(records);
+    await get(replica());
+    own.jumpWall(-7_200_000);
+    await get(replica());
+    expect(found.map(({ ttlMs }) => ttlMs)).toEqual([400]);
+  });
+
+  it('never has more than it had at first #shared-cache', async () => {
+    const { replica, get, found, clock } = shared();
+    clock.jumpWall(7_200_000);
+    await get(replica());
+    clock.jumpWall(-7_200_000);
+    await get(replica());
+    expect(found.map(({ ttlMs }) => ttlMs)).toEqual([1_000]);
+  });
+});
+
+describe('a caller', () => {
+  it('that has its answer does not wait for the store #shared-cache', async () => {
+    const { replica, records, get } = shared();
+    const one = replica();
+    Object.assign(records, { put: () => new Promise(() => {}) });
+    expect((await get(one)).toString()).toBe('result 1');
+  });
+
+  it('that leaves is not kept waiting for another replica #shared-cache', async () => {
+    const { replica, get, count } = shared();
+    const [one, two] = [replica(), replica()];
+    await get(one);
+    await get(two);
+    get(one, { id: 'other', during: new Promise<void>(() => {}) }).catch(() => {});
+    const signal = new CancelSignal();
+    const asked = get(two, { id: 'other', signal });
+    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(count()).toBe(2);
+    signal.abort();
+    await asked;
+    expect(count()).toBe(3);
+  });
+
+  it('that was slow does not end the claim of the next #shared-cache', async () => {
+    const { replica, get, ended, count, clock } = shared();
+    const [one, two, three] = [replica(), replica(), replica()];
+    for (const each of [one, two, three]) await get(each);
+    let slow: () => void = () => {};
+    const slowly = new Promise<void>((resolve) => {
+      slow = resolve;
+    });
+    const first = get(one, { id: 'other', during: slowly, isPublic: false });
+    // Its claim is over after ten seconds, and the second has one of its own.
+    const never = new Promise<void>(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(5_000);
+    ended(get(two, { id: 'other', during: never })).catch(() => {});
+    while (count() < 3) await new Promise((resolve) => setImmediate(resolve));
+    slow();
+    await first;
+    get(three, { id: 'other' }).catch(() => {});
+    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(count()).toBe(3);
+  });
+});
+
 describe('a public result that is stored between a look and a claim', () => {
   it('is taken, and not fetched again #shared-cache', async () => {
-    const { replica, get, records, count } = shared();
+    const { replica, get, records, count, ended } = shared();
     const [one, two] = [replica(), replica()];
     // Both know that results of this kind are public.
     await get(one, { id: 'earlier' });
@@ -131,7 +218,7 @@ describe('a public result that is stored between a look and a claim', () => {
       return await putIfAbsent(...args);
     };
     Object.assign(records, { putIfAbsent: claim });
-    expect((await get(two)).toString()).toBe('result 2');
+    expect((await ended(get(two))).toString()).toBe('result 2');
     expect(count()).toBe(2);
   });
 });
@@ -180,6 +267,31 @@ describe('an invalidation', () => {
     Object.assign(epochs, { put });
     expect((await get(one)).toString()).toBe('result 4');
     expect((await get(two)).toString()).toBe('result 4');
+  });
+
+  it('that the store refused is stored as soon as the store is back, though nobody asks #shared-cache', async () => {
+    const { replica, epochs, get, clock } = shared();
+    let heard: RecordsHeard = () => {};
+    const watch = (_prefix: string, listener: RecordsHeard) => {
+      heard = listener;
+      return { [Symbol.dispose]: () => {} };
+    };
+    Object.assign(epochs, { watch });
+    const one = replica();
+    const back = heard;
+    const two = replica();
+    await get(two);
+    const put = epochs.put.bind(epochs);
+    Object.assign(epochs, {
+      put: () => Promise.reject(new StoreError('not_kept', 'it is away')),
+    });
+    one.invalidate('server');
+    await new Promise((resolve) => setImmediate(resolve));
+    Object.assign(epochs, { put });
+    clock.advance(1);
+    back({ kind: 'gap' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await get(two)).toString()).toBe('result 2');
   });
 
   it('counts from its own moment, also while the store is read #shared-cache', async () => {

@@ -3,9 +3,10 @@
 // to be public is fetched by one replica at a time, the others wait for it. That a tool's results are public is known
 // from an earlier one; private results are never stored here, and nobody waits for them.
 
+import type { Signal } from '../kernel/cancel-signal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
-import type { Records } from '../store/contract/records.ts';
+import type { Records, Version } from '../store/contract/records.ts';
 import { InTime } from './in-time.ts';
 import type { SharedEpochs } from './shared-epochs.ts';
 
@@ -41,8 +42,8 @@ const maxPublic = 4_096;
 
 interface StoredResult {
   readonly text: string;
-  /** Wall time of the replica that has stored it. */
-  readonly expiresAt: number;
+  /** When it was stored. The clocks of replicas may differ: what is left of it is said by the store. */
+  readonly ttlMs: number;
   /** Of its server, when it was asked for. */
   readonly epoch: string;
 }
@@ -76,10 +77,13 @@ export class SharedResults {
     found: (result: SharedResult) => void,
     fetch: () => Promise<Buffer>,
     fetched: () => SharedResult | undefined,
+    signal?: Signal,
   ): Promise<Buffer> {
     const [epoch, stored] = await Promise.all([this.#parts.epochs.of(server), this.#find(id)]);
     if (epoch === undefined) return await fetch();
-    const known = inEpoch(stored, epoch) ?? (await this.#awaited(id, shelf, epoch));
+    const there = inEpoch(stored, epoch);
+    const { known, claim } =
+      there === undefined ? await this.#awaited(id, shelf, epoch, signal) : { known: there };
     if (known !== undefined) {
       this.#isPublic(shelf);
       found(known);
@@ -88,7 +92,8 @@ export class SharedResults {
     try {
       return await fetch();
     } finally {
-      await this.#landed(id, shelf, epoch, fetched());
+      // Nobody waits for the store who has an answer.
+      this.#landed({ id, shelf, epoch, claim }, fetched()).catch(this.#parts.caught);
     }
   }
 
@@ -96,68 +101,82 @@ export class SharedResults {
     if (this.#public.size < maxPublic) this.#public.add(shelf);
   }
 
-  /** Undefined: this replica is to fetch it, or nobody can say. */
-  async #awaited(id: string, shelf: string, epoch: string): Promise<SharedResult | undefined> {
-    if (!this.#public.has(shelf)) return undefined;
-    const { clock } = this.#parts;
-    const deadline = clock.now() + flightMs;
-    while (clock.now() < deadline) {
-      const claimed = await this.#claim(id, epoch);
-      if (claimed === 'ours') return await this.#storedSince(id, epoch);
-      if (claimed === undefined) return undefined;
-      await new Promise<void>((resolve) => void clock.after(lookMs, resolve));
-      const found = inEpoch(await this.#find(id), epoch);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
-  /** Another one may have stored it and let go of its claim between our last look and our claim. */
-  async #storedSince(id: string, epoch: string): Promise<SharedResult | undefined> {
-    const found = inEpoch(await this.#find(id), epoch);
-    if (found !== undefined) await this.#letGo(id, epoch);
-    return found;
-  }
-
-  async #letGo(id: string, epoch: string): Promise<void> {
-    await this.#inTime(({ records, keyOf }) => records.remove(keyOf(flightOf(id, epoch))));
-  }
-
-  async #claim(id: string, epoch: string): Promise<'ours' | 'taken' | undefined> {
-    const claimed = await this.#inTime(({ records, keyOf }) =>
-      records.putIfAbsent(
-        keyOf(flightOf(id, epoch)),
-        { text: '', expiresAt: 0 },
-        { ttlMs: flightMs },
-      ),
-    );
-    if (claimed === undefined) return undefined;
-    return claimed.isPut ? 'ours' : 'taken';
-  }
-
-  async #landed(
+  /** Nothing known: this replica is to fetch it, or nobody can say, or its caller has left. */
+  async #awaited(
     id: string,
     shelf: string,
     epoch: string,
+    signal: Signal | undefined,
+  ): Promise<{ readonly known?: SharedResult | undefined; readonly claim?: Version }> {
+    if (!this.#public.has(shelf)) return {};
+    const { clock } = this.#parts;
+    const deadline = clock.now() + flightMs;
+    while (clock.now() < deadline && signal?.aborted !== true) {
+      const claimed = await this.#claim(id, epoch);
+      if (claimed === undefined) return {};
+      if (claimed !== 'taken') return await this.#storedSince(id, epoch, claimed);
+      await this.#pause(signal);
+      const known = inEpoch(await this.#find(id), epoch);
+      if (known !== undefined) return { known };
+    }
+    return {};
+  }
+
+  /** Another one may have stored it and let go of its claim between our last look and our claim. */
+  async #storedSince(id: string, epoch: string, claim: Version) {
+    const known = inEpoch(await this.#find(id), epoch);
+    if (known !== undefined) await this.#letGo(id, epoch, claim);
+    return { known, claim };
+  }
+
+  /** Only of its own claim: one that has taken too long is another's by now. */
+  async #letGo(id: string, epoch: string, claim: Version): Promise<void> {
+    await this.#inTime(({ records, keyOf }) =>
+      records.compareAndSet(keyOf(flightOf(id, epoch)), claim, flightMark, { ttlMs: 1 }),
+    );
+  }
+
+  /** The version of the claim, if it is ours. */
+  async #claim(id: string, epoch: string): Promise<Version | 'taken' | undefined> {
+    const claimed = await this.#inTime(({ records, keyOf }) =>
+      records.putIfAbsent(keyOf(flightOf(id, epoch)), flightMark, { ttlMs: flightMs }),
+    );
+    if (claimed === undefined) return undefined;
+    return claimed.isPut ? claimed.version : 'taken';
+  }
+
+  /** Until it is time to look again, or the caller has left. */
+  #pause(signal: Signal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const over = () => {
+        signal?.removeEventListener('abort', over);
+        timer[Symbol.dispose]();
+        resolve();
+      };
+      const timer = this.#parts.clock.after(lookMs, over);
+      signal?.addEventListener('abort', over, { once: true });
+    });
+  }
+
+  async #landed(
+    { id, shelf, epoch, claim }: Flight,
     result: SharedResult | undefined,
   ): Promise<void> {
-    const wasPublic = this.#public.has(shelf);
     if (result !== undefined) this.#isPublic(shelf);
     else this.#public.delete(shelf);
     if (result !== undefined && result.bytes.length <= maxBytes) {
       const { ttlMs } = result;
-      const expiresAt = this.#parts.clock.wallNow() + ttlMs;
-      const stored: StoredResult = { text: result.bytes.toString('utf8'), expiresAt, epoch };
+      const stored: StoredResult = { text: result.bytes.toString('utf8'), ttlMs, epoch };
       await this.#inTime(({ records, keyOf }) => records.put(keyOf(id), stored, { ttlMs }));
     }
-    if (wasPublic) await this.#letGo(id, epoch);
+    if (claim !== undefined) await this.#letGo(id, epoch, claim);
   }
 
   async #find(id: string): Promise<FoundResult | undefined> {
     const entry = await this.#inTime(({ records, keyOf }) => records.get(keyOf(id)));
     if (!isStoredResult(entry?.value)) return undefined;
-    const { text, expiresAt, epoch } = entry.value;
-    const ttlMs = expiresAt - this.#parts.clock.wallNow();
+    const { text, ttlMs: whole, epoch } = entry.value;
+    const ttlMs = Math.min(whole, entry.leftMs ?? whole);
     return ttlMs > 0 ? { bytes: Buffer.from(text), ttlMs, epoch } : undefined;
   }
 
@@ -165,6 +184,17 @@ export class SharedResults {
     return await this.#store.run(async () => await work(await this.#parts.place()));
   }
 }
+
+/** One fetch of this replica, with its claim if it has one. */
+interface Flight {
+  readonly id: string;
+  readonly shelf: string;
+  readonly epoch: string;
+  readonly claim: Version | undefined;
+}
+
+/** It is no result: it says that one is fetched. */
+const flightMark = { text: '', ttlMs: 0 };
 
 interface FoundResult extends SharedResult {
   readonly epoch: string;
@@ -180,6 +210,6 @@ function flightOf(id: string, epoch: string): string {
 }
 
 export function isStoredResult(value: unknown): value is StoredResult {
-  const { text, expiresAt, epoch } = (value ?? {}) as Partial<StoredResult>;
-  return typeof text === 'string' && typeof expiresAt === 'number' && typeof epoch === 'string';
+  const { text, ttlMs, epoch } = (value ?? {}) as Partial<StoredResult>;
+  return typeof text === 'string' && typeof ttlMs === 'number' && typeof epoch === 'string';
 }

@@ -27,6 +27,7 @@ import { EventHub, type HostEvent } from '../observe/events.ts';
 import type { KeyedStore } from '../policy/idempotency.ts';
 import { KeyedRecords } from '../policy/keyed-records.ts';
 import type { KeyHolders } from '../policy/keyed-wait.ts';
+import { MarkedKeys } from '../policy/marked-keys.ts';
 import { isStoredCount, maxAccounts } from '../policy/role-budgets/account-book.ts';
 import { isStoredKey } from '../policy/stored-key.ts';
 import type { Records } from '../store/contract/records.ts';
@@ -163,7 +164,10 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     database === null && sharedStore === null
       ? {}
       : {
-          keyed: durableKeys(store, loaded, report, around.replicas),
+          keyed:
+            sharedStore === null
+              ? durableKeys(store, loaded, report)
+              : sharedKeys(store, loaded, around.replicas),
           spent: spentIn(store),
           isSpentShared: sharedStore !== null,
         };
@@ -314,7 +318,6 @@ function durableKeys(
   store: Store,
   { config, file }: LoadedConfig,
   report: (line: string) => void,
-  replicas: KeyHolders | undefined,
 ): KeyedStore {
   const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
   const name = 'key-answers';
@@ -335,7 +338,33 @@ function durableKeys(
     answers ??= open();
     return answers;
   };
-  return new KeyedRecords({ clock: systemClock, keys, answers: opened, replicas });
+  return new KeyedRecords({ clock: systemClock, keys, answers: opened });
+}
+
+interface NamedRecords {
+  readonly name: string;
+  readonly records: Records;
+}
+
+/** Idempotency keys on a server that others can read: all of them is encrypted, and their names are keyed hashes. */
+function sharedKeys(
+  store: Store,
+  { config, file }: LoadedConfig,
+  replicas: KeyHolders | undefined,
+): KeyedStore {
+  // At once: who opens them first says what they hold, and others look for keys that are not encrypted.
+  const opened = (name: string): NamedRecords => ({
+    name,
+    records: store.records(name, { durability: 'durable' }),
+  });
+  const [stored, storedAnswers] = [opened('keys'), opened('key-answers')];
+  return new MarkedKeys(async () => {
+    const secret = await keyFrom(keyFileOf(config.keyFile, file) ?? 'holdfast.key');
+    const sealed = ({ name, records }: NamedRecords) => sealedRecords(records, name, secret);
+    const answers = sealed(storedAnswers);
+    const parts = { clock: systemClock, keys: sealed(stored), answers: async () => answers };
+    return { store: new KeyedRecords({ ...parts, replicas }), secret };
+  });
 }
 
 /**

@@ -4012,7 +4012,26 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'shared-cache',
     tests: ['src/cache/shared-results.test.ts'],
-    edits: [{ find: `inEpoch(stored, epoch) ?? (`, replace: `undefined ?? (` }],
+    edits: [{ find: `const there = inEpoch(stored, epoch);`, replace: `const there = undefined;` }],
+  },
+  {
+    id: 'clock-of-a-replica',
+    breaks: 'A shared result has all of its time again at each replica that takes it.',
+    file: 'src/cache/shared-results.ts',
+    foundBy: 'tests',
+    promise: 'shared-cache',
+    tests: ['src/cache/shared-results.test.ts'],
+    edits: [{ find: `Math.min(whole, entry.leftMs ?? whole)`, replace: `whole` }],
+  },
+  {
+    id: 'unsaid-epoch',
+    breaks:
+      'An invalidation that the store refused is stored only when somebody asks for a result.',
+    file: 'src/cache/shared-epochs.ts',
+    foundBy: 'tests',
+    promise: 'shared-cache',
+    tests: ['src/cache/shared-results.test.ts'],
+    edits: [{ find: `if (change.kind === 'gap') this.#sayAll();`, replace: `` }],
   },
   {
     id: 'refused-letter-runs',

@@ -97,7 +97,16 @@ describe('replicas on one NATS server', () => {
     await one.modern('tools/list');
     const cached = { ttlMs: 60_000, cacheScope: 'public', nonce: 'canary' };
     await one.call('new__cached', cached);
+    const keyed = { arguments: { text: 'canary of a keyed call' }, key: 'canary of a key' };
+    const meta = { 'holdfast/idempotencyKey': keyed.key };
+    const text = await one.modern('tools/call', {
+      name: 'new__echo',
+      arguments: keyed.arguments,
+      _meta: meta,
+    });
+    expect(JSON.stringify(text)).toContain('canary of a keyed call');
     await reader.flush();
+    expect(heard.filter((line) => line.includes('.r.keys.')).length).toBeGreaterThan(1);
     expect(heard.filter((line) => line.includes('.tunnel.')).length).toBeGreaterThan(4);
     const all = heard.join('\n');
     for (const secret of [token, 'canary', 'holdfast/', 'jsonrpc', 'protocolVersion']) {

@@ -166,7 +166,7 @@ function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<
   const launch = (flight: AbortSignal) => {
     isOwn = true;
     const fetch = () => carry(parts, server, call, flight, cacheable).then(resultBytes);
-    return fetchShared(parts, server, cacheable, fetch);
+    return fetchShared(parts, server, cacheable, fetch, flight);
   };
   // Another call's answer may be for its client only: that is known only when it arrives.
   const isShared = () => isOwn || isForAll(server, call.request, cacheable);

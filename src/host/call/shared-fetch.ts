@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { shortSpec } from '../../config/spec-hash.ts';
+import type { Signal } from '../../kernel/cancel-signal.ts';
 import type { Server } from '../servers/server.ts';
 import type { Cacheable } from './cached-results.ts';
 import type { CallParts } from './call-parts.ts';
@@ -12,6 +13,7 @@ export function fetchShared(
   server: Server,
   { key, mark }: Cacheable,
   fetch: () => Promise<Buffer>,
+  signal: Signal,
 ): Promise<Buffer> {
   if (sharedResults === undefined) return fetch();
   const spec = shortSpec(server.config);
@@ -21,5 +23,6 @@ export function fetchShared(
     ({ bytes, ttlMs }) => cache.put(key, bytes, ttlMs, 'public', mark),
     fetch,
     () => cache.publicEntry(key),
+    signal,
   );
 }

@@ -16,6 +16,8 @@ export interface RecordEntry {
   /** As parsed from JSON, or bytes; the caller checks whether it is valid. */
   readonly value: unknown;
   readonly version: Version;
+  /** What is left of its time when it was read, by the clock that all share who use the store; absent where there is none. */
+  readonly leftMs?: number;
 }
 
 export interface PutOptions {

@@ -32,9 +32,11 @@ export function natsRecords(
 
   const entryOf = async (cell: Cell): Promise<RecordEntry> => {
     const value = parsed(cell.text);
-    const { incarnation } = await cells.stream.open();
+    const { incarnation, session } = await cells.stream.open();
     if (value === undefined || !shape(value)) throw unreadable(name);
-    return { key: cell.key, value, version: `${incarnation}.${cell.sequence}` };
+    const left =
+      cell.expiresAt === null ? {} : { leftMs: Math.max(0, cell.expiresAt - session.now()) };
+    return { key: cell.key, value, version: `${incarnation}.${cell.sequence}`, ...left };
   };
 
   const find = async (key: string): Promise<RecordEntry | undefined> => {

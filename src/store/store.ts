@@ -21,6 +21,8 @@ export type StoreHealth =
   | {
       /** Something could not be stored. */
       readonly ok: false;
+      /** It can be used all the same: what is there can be read, and what is put is kept. */
+      readonly isReached?: true;
       /** What does not work, and what to do, in one line. */
       readonly problem: string;
     };

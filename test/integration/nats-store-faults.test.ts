@@ -359,6 +359,29 @@ async function deleteStream({ url, folder }: NatsServer, stream: string): Promis
   await until(() => !existsSync(files), 'the files are removed');
 }
 
+describe('a server that tells nobody of changes', () => {
+  it('does not lose its connection for that, and is said to be so once #store-nats', async () => {
+    await using server = await startPlainNats(
+      'authorization { users: [ { user: a, password: b, permissions: { publish: {',
+      '  deny: ["$JS.API.CONSUMER.CREATE.>"] } } } ] }',
+    );
+    const address = `${server.url.replace('nats://', 'nats://a:b@')}/${newNamespace()}`;
+    const clock = new ManualClock();
+    const { store, problems } = openNats(address, { clock, sharedTime: () => clock.wallNow() });
+    await using _store = store;
+    const records = store.records('things', durable);
+    await records.put('key', 'old');
+    using _watch = records.watch?.('', () => {});
+    const told = () => problems.filter(({ detail }) => detail.includes('changes of')).length;
+    await until(() => told() === 1, 'it is said');
+    for (let round = 0; round < 5; round += 1) {
+      clock.advance(60_000);
+      await records.put('key', round);
+    }
+    expect([told(), problems.length, store.health()]).toEqual([1, 1, { ok: true }]);
+  });
+});
+
 describe('a stream that was deleted', () => {
   it('is made anew, and the store does not pretend to be whole #store-nats', async () => {
     await using server = await startPlainNats();
@@ -370,7 +393,7 @@ describe('a stream that was deleted', () => {
     await deleteStream(server, `hf-${namespace}-r-things`);
     expect(await records.get('key')).toBeUndefined();
     expect(await records.isWhole()).toBe(false);
-    expect(store.health()).toMatchObject({ ok: false });
+    expect(store.health()).toMatchObject({ ok: false, isReached: true });
     expect(problems.map(({ kind }) => kind)).toEqual(['damaged']);
     // The same number in another stream is another version.
     const again = await records.put('key', 'new');

@@ -27,4 +27,16 @@ describe('a gateway', () => {
     isAccepting = false;
     expect(readiness()).toEqual({ ready: false, store: 'failing' });
   });
+
+  it('is ready with a shared store of which something is missing since before it was started #replicas', () => {
+    let isReached = false;
+    const readiness = readinessOf({
+      isAccepting: () => true,
+      isStoreUsable: () => false,
+      isStoreReached: () => isReached,
+    });
+    expect(readiness()).toEqual({ ready: false, store: 'failing' });
+    isReached = true;
+    expect(readiness()).toEqual({ ready: true, store: 'failing' });
+  });
 });

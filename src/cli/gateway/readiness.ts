@@ -9,15 +9,18 @@ export interface ReadinessParts {
   readonly isAccepting: () => boolean;
   /** Whether the shared store can be used now; absent: there is none. */
   readonly isStoreUsable?: (() => boolean) | undefined;
+  /** Whether it is there, though something in it may be missing; absent: only if it can be used. */
+  readonly isStoreReached?: (() => boolean) | undefined;
 }
 
 /** To be asked once when everything has been opened, and then whenever somebody asks. */
-export function readinessOf({ isAccepting, isStoreUsable }: ReadinessParts): () => Readiness {
-  let wasUsable = false;
+export function readinessOf(parts: ReadinessParts): () => Readiness {
+  const { isAccepting, isStoreUsable, isStoreReached } = parts;
+  let wasReached = false;
   return () => {
     const isUsable = isStoreUsable?.() ?? true;
-    wasUsable ||= isUsable;
-    const ready = isAccepting() && wasUsable;
+    wasReached ||= isUsable || (isStoreReached?.() ?? false);
+    const ready = isAccepting() && wasReached;
     return isUsable ? { ready } : { ready, store: 'failing' };
   };
 }

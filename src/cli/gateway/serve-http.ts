@@ -10,6 +10,7 @@ import { ownIdentity } from '../../host/identity.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { sealedRecords } from '../../store/sealed-records.ts';
+import type { StoreHealth } from '../../store/store.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { connectionPage } from '../render/connection-page.ts';
 import { complain, remark } from '../shell.ts';
@@ -40,6 +41,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const readiness = readinessOf({
     isAccepting: () => gateway.isAccepting,
     isStoreUsable: shared && (() => shared.health().ok),
+    isStoreReached: shared && (() => isReached(shared.health())),
   });
   // Its tokens have been read, if they can be.
   readiness();
@@ -104,6 +106,11 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   await instance?.stopListening();
   await host.close();
   return exitCodes.ok;
+}
+
+/** A store of which something is missing is there. */
+function isReached(health: StoreHealth): boolean {
+  return health.ok || health.isReached === true;
 }
 
 /** On a server that others can read they are encrypted: a client may set up its session with anything. */

@@ -141,8 +141,10 @@ export class NatsStore implements Store {
   }
 
   health(): StoreHealth {
-    const problem = this.#connection.problem ?? this.#damage;
-    return problem === undefined ? { ok: true } : { ok: false, problem };
+    const { problem } = this.#connection;
+    if (problem !== undefined) return { ok: false, problem };
+    const damage = this.#damage;
+    return damage === undefined ? { ok: true } : { ok: false, isReached: true, problem: damage };
   }
 
   close(): Promise<void> {
@@ -208,9 +210,18 @@ export class NatsStore implements Store {
     if (this.#closing !== undefined) return { [Symbol.dispose]: () => {} };
     const { clock, caught } = this.#options;
     const known = this.#watches.get(stream);
-    const watch = known ?? new StreamWatch({ connection: this.#connection, stream, clock, caught });
+    const refused = (why: string) => this.#unwatched(stream.name, why);
+    const made = () =>
+      new StreamWatch({ connection: this.#connection, stream, clock, caught, refused });
+    const watch = known ?? made();
     this.#watches.set(stream, watch);
     return watch.add(prefix, heard);
+  }
+
+  #unwatched(stream: string, why: string): void {
+    const { url } = this.#place;
+    const detail = `changes of ${stream} at ${url} by others are noticed late or not at all: ${why}; ${remedies.not_allowed}`;
+    this.#complaints.say({ kind: 'refused', file: url, code: null, detail }, `watch ${stream}`);
   }
 
   #sweepLater(): Disposable {
@@ -258,7 +269,8 @@ export class NatsStore implements Store {
 
 const remedies: Partial<Readonly<Record<NatsError['reason'], string>>> = {
   unauthorized: 'check the user and the password in "store"',
-  not_allowed: 'let this user use the subjects "$JS.API.>" and "hfs.>", and "_INBOX.>" for answers',
+  not_allowed:
+    'let this user use the subjects "$JS.API.>", "hfs.>" and "hfr.>", and "_INBOX.>" for answers',
   not_nats: 'check the address in "store"',
   unsupported: 'see the config of the server (JetStream needs nats-server 2.9 or newer)',
 };

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Msg } from '@nats-io/transport-node';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { NatsError } from '../../nats/nats-error.ts';
@@ -19,6 +20,8 @@ export interface StreamWatchParts {
   readonly stream: KeptStream;
   readonly clock: Clock;
   readonly caught: Caught;
+  /** It cannot be followed now: why. It is tried again. */
+  readonly refused: (why: string) => void;
 }
 
 interface Listener {
@@ -30,6 +33,8 @@ const beatNs = 2_000_000_000;
 /** Without a word for this long the consumer is gone. */
 const silentMs = 7_000;
 const unusedNs = 30_000_000_000;
+/** The rest of the connection works, and stays. */
+const retries = { firstMs: 1_000, longestMs: 60_000 };
 
 export class StreamWatch implements Disposable {
   readonly #parts: StreamWatchParts;
@@ -40,6 +45,8 @@ export class StreamWatch implements Disposable {
   #timer: Disposable | undefined;
   /** Another one whenever what was followed is given up. */
   #round = 0;
+  /** In a row. */
+  #failures = 0;
 
   constructor(parts: StreamWatchParts) {
     this.#parts = parts;
@@ -70,8 +77,14 @@ export class StreamWatch implements Disposable {
       if (this.#round !== round || session.wire.over !== undefined) return;
       const isKnown = error instanceof StoreError || error instanceof NatsError;
       if (!isKnown) this.#parts.caught(error);
-      // The server does not do what it should: everything begins anew, after a delay.
-      session.wire.finish(new NatsError('lost', 'the NATS server refuses to tell of changes'));
+      this.#parts.refused(error instanceof Error ? error.message : String(error));
+      this.#stop();
+      const ms = backoffMs(retries, this.#failures);
+      this.#failures += 1;
+      const again = () => {
+        if (session.wire.over === undefined) this.#follow(session);
+      };
+      this.#timer = this.#parts.clock.after(ms, again, true);
     });
   }
 
@@ -111,6 +124,7 @@ export class StreamWatch implements Disposable {
       throw api.known(error);
     });
     if (this.#round !== round) return;
+    this.#failures = 0;
     this.#waitForBeat(session);
     // Whatever has happened before now was not told.
     this.#tell({ kind: 'gap' });

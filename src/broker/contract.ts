@@ -24,7 +24,11 @@ export interface Sender {
 }
 
 export interface Letter {
-  /** The same each time that it is sent again; see `isLetterId`. */
+  /**
+   * The same each time that it is sent again, because nobody knows whether it has arrived; see `isLetterId`. The same
+   * id from the same seat for the same seat is one letter, also if it was read a short while ago: who wants
+   * another one read uses another id.
+   */
   readonly id: string;
   /** A mailbox. */
   readonly to: string;

@@ -23,6 +23,8 @@ export interface LinkOptions extends LinkHolder {
   readonly seat: string;
   /** The kinds of mail that are received. */
   readonly kinds: readonly string[];
+  /** How long letters to us are of use at most; absent: that is left to the broker. A NATS server needs to know it. */
+  readonly keepMs?: number | undefined;
   readonly clock: Clock;
   /** Certificates to trust besides those of the system, in PEM. */
   readonly ca?: string | undefined;

@@ -1,9 +1,11 @@
-// Call ids of workers, and how long an orchestrator has to know one. A call id is the id of a letter. Those that are
-// made from an idempotency key of a client are the same for every process of the worker, and are known as long as such
-// a key. Any other is known for as long as its letter may come again, its worker may ask for its answer again, and
+// Call ids of workers, and how long an orchestrator has to know one. A call id is what a letter is about: a letter that
+// asks for the same call once more has an id of its own, because a broker takes the same id for the same letter. Call
+// ids that are made from an idempotency key of a client are the same for every process of the worker, and are known as
+// long as such a key. Any other is known for as long as its letter may come again, its worker may ask for its answer again, and
 // a margin for clocks that differ.
 
 import { createHash } from 'node:crypto';
+import type { Mail } from '../broker/contract.ts';
 import { clientKeyMs } from '../policy/idempotency.ts';
 
 /**
@@ -18,6 +20,11 @@ const keyed = 'key-';
 /** The same for every process of the worker that uses this key. */
 export function callIdOf(key: string): string {
   return `${keyed}${createHash('sha256').update(key).digest('hex')}`;
+}
+
+/** The call that a letter asks for. */
+export function callIdIn({ about, id }: Pick<Mail, 'about' | 'id'>): string {
+  return about ?? id;
 }
 
 /** `ttlMs`: how long its letter may still come; undefined: for ever. */

@@ -2,7 +2,7 @@
 // broker where they may have an effect; everything else is told.
 
 export const mailKinds = {
-  /** To the orchestrator: a JSON-RPC request of the modern era; the id of the letter is the call id. */
+  /** To the orchestrator: a JSON-RPC request of the modern era; what the letter is about is the call id. */
   request: 'mcp-request',
   /** To the worker: the response, or where a larger one can be had (`parcel.ts`). */
   reply: 'mcp-reply',

@@ -3752,9 +3752,9 @@ export const patches: readonly Patch[] = [
     tests: ['src/fleet/orchestrator/forged-letters.test.ts'],
     edits: [
       {
-        find: 'function keyOf({ mailbox }: Sender, id: string): string {',
+        find: 'function keyOf({ mailbox, seat }: Sender, id: string): string {',
         replace: `function keyOf(_sender: Sender, id: string): string {
-  const mailbox = '';`,
+  const [mailbox, seat] = ['', ''];`,
       },
     ],
   },
@@ -4438,6 +4438,62 @@ export const patches: readonly Patch[] = [
       {
         find: `return owner === undefined || isAnother(owner, from.credential);`,
         replace: `return owner === undefined;`,
+      },
+    ],
+  },
+  {
+    id: 'processes-share-an-answer',
+    breaks: 'The answer to a call that two processes of a worker ask for goes to one of them.',
+    file: 'src/fleet/orchestrator/broker-front.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/fleet/orchestrator/forged-letters.test.ts'],
+    edits: [{ find: `return \`\${mailbox} \${seat} `, replace: `return \`\${mailbox} ` }],
+  },
+  {
+    id: 'letters-of-other-seats',
+    breaks: 'What a process sends is taken for a letter of another process of its worker.',
+    file: 'src/broker/hub/shelf.ts',
+    foundBy: 'tests',
+    promise: 'broker-durable',
+    tests: ['src/broker/socket/socket-broker.test.ts'],
+    edits: [
+      {
+        find: `\${from.seat} \${seat ?? ''} \${id}`,
+        replace: `\${id}`,
+      },
+    ],
+  },
+  {
+    id: 'nats-letters-of-other-seats',
+    breaks: 'A NATS server takes the answer for a process for that of another, and drops it.',
+    file: 'src/broker/nats/letter-message.ts',
+    foundBy: 'tests',
+    promise: 'broker-durable',
+    tests: ['src/broker/nats/letter-message.test.ts'],
+    edits: [{ find: '[sender, to, seat, kind, id]', replace: '[to, kind, id]' }],
+  },
+  {
+    id: 'asked-again-by-the-same-letter',
+    breaks:
+      'Who asks for an answer once more sends the letter that was answered, which a broker drops.',
+    file: 'src/fleet/worker/channel.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/fleet/worker/late-requests.test.ts'],
+    edits: [{ find: 'call.letterId = this.#newLetterId(call.id);', replace: '' }],
+  },
+  {
+    id: 'answers-for-the-dead',
+    breaks: 'Answers for processes that are gone fill the mailbox of a worker on NATS for a week.',
+    file: 'src/broker/nats/jet-stream.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['test/integration/nats-kept-time.test.ts'],
+    edits: [
+      {
+        find: `if (isWithin(found['max_age'], max_age)) return found;`,
+        replace: 'if (max_age > 0) return { ...found, max_age };',
       },
     ],
   },

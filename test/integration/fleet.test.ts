@@ -106,6 +106,26 @@ describe.each(['embedded', 'nats'] as const)('workers behind the %s broker', (na
     expect(next['content']).toEqual([{ type: 'text', text: 'next' }]);
   });
 
+  it('repeat the call of a process that was killed by its key: it ran once, and each gets the answer #broker-once #idempotency-key', async () => {
+    const { fleet, ledger } = await fleetOn(name);
+    await using _fleet = fleet;
+    const args = { nonce: 'once', key: 'k', amount: 1, fault: { kind: 'late', ms: 3_000 } };
+    const meta = { 'holdfast/idempotencyKey': 'order 7' };
+    const killed = await fleet.worker();
+    // So that its requests have other numbers than those of the next process.
+    await killed.call('own__echo', { text: 'started' });
+    killed.call('own__add', args, meta).catch(() => {});
+    await until(() => executions(ledger, 'once') === 1, 'it runs');
+    process.kill(killed.pid, 'SIGKILL');
+    const second = await fleet.worker();
+    const answer = await second.call('own__add', args, meta);
+    expect(answer).not.toMatchObject({ isError: true });
+    // The answers for the others are known to the broker by now, and wait there.
+    const third = await fleet.worker();
+    expect((await third.call('own__add', args, meta))['content']).toEqual(answer['content']);
+    expect(executions(ledger, 'once')).toBe(1);
+  });
+
   it('cancel a call where it runs #fleet', async () => {
     const { fleet, ledger } = await fleetOn(name);
     await using _fleet = fleet;

@@ -61,7 +61,8 @@ export class KeptLetters {
 
   /** Throws a BrokerError if there is no room; resolves when it is on the disk. */
   keep(shelf: Shelf, member: Member, letter: Letter): Promise<void> {
-    const same = shelf.sameAs(member.identity.mailbox, letter.id);
+    const { id, seat } = letter;
+    const same = shelf.sameAs({ from: member.sender, id, seat });
     if (same !== undefined) return same.isUnkept ? this.#store(shelf, same) : same.stored;
     this.#assertRoom(member, letter, shelf);
     const held = this.#held(member, letter);

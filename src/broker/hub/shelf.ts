@@ -19,6 +19,9 @@ export interface Reader {
   hand(held: Held): void;
 }
 
+/** What makes it the same letter when it is sent again. */
+type Named = Pick<Held, 'from' | 'id' | 'seat'>;
+
 interface Reading {
   readonly reader: Reader;
   /** By number; at most `windowLetters`. */
@@ -49,7 +52,7 @@ export class Shelf {
   readonly #readings = new Map<string, Reading>();
   /** All that are here, handed out or not, by number; at most `maxLetters`. */
   readonly #letters = new RingMap<number, Held>(usualLetters);
-  /** The number of each, by its sender and id, one for each letter: the same one sent again is no second. */
+  /** The number of each, by `nameOf`, one for each letter: the same one sent again is no second. */
   readonly #numbers = new Map<string, number>();
   #bytes = 0;
   #turn = 0;
@@ -169,9 +172,9 @@ export class Shelf {
     return this.#letters.get(number);
   }
 
-  /** The one that this sender has sent with this id and that is still here. */
-  sameAs(mailbox: string, id: string): Held | undefined {
-    const number = this.#numbers.get(`${mailbox} ${id}`);
+  /** The one that was sent from this seat with this id, for the same seat, and that is still here. */
+  sameAs(letter: Named): Held | undefined {
+    const number = this.#numbers.get(nameOf(letter));
     return number === undefined ? undefined : this.#letters.get(number);
   }
 
@@ -257,6 +260,10 @@ function isOver({ endsAt }: Held, now: number): boolean {
   return endsAt !== undefined && endsAt <= now;
 }
 
-function nameOf({ from, id }: Held): string {
-  return `${from.mailbox} ${id}`;
+/**
+ * Two processes of a mailbox have seats of their own: what both have sent, or what is for both, is not the same letter.
+ * None of these names has a space.
+ */
+function nameOf({ from, id, seat }: Named): string {
+  return `${from.mailbox} ${from.seat} ${seat ?? ''} ${id}`;
 }

@@ -28,25 +28,36 @@ export class JetStream {
     this.#url = url;
   }
 
-  /** A stream that is there already keeps its limits. Rejects with a BrokerError. */
+  /**
+   * A stream that is there already keeps its limits, but its letters are kept no longer than we say: what nobody can
+   * read any more would take the room of others. Rejects with a BrokerError.
+   */
   async ensureStream(config: StreamConfig): Promise<void> {
     const { name, subjects, retention, discard } = config;
-    const made = await this.#call(`STREAM.CREATE.${name}`, config)
-      .catch((error: unknown) => {
-        if (isCode(error, codes.otherConfig)) return this.#call(`STREAM.INFO.${name}`);
-        throw error;
-      })
-      .catch((error: unknown) => {
-        throw this.#known(error);
-      });
-    const found = membersOf(made['config']);
+    const found = await this.#created(config).catch((error: unknown) => {
+      throw this.#known(error);
+    });
     const isOurs =
       found['retention'] === retention &&
       found['discard'] === discard &&
-      JSON.stringify(found['subjects']) === JSON.stringify(subjects);
+      JSON.stringify(found['subjects']) === JSON.stringify(subjects) &&
+      isWithin(found['max_age'], config.max_age);
     if (isOurs) return;
     const words = `the stream ${name} at ${this.#url} is none of ours, or the server is too old: use nats-server 2.9 or newer, with the config that holdfast broker nats-config prints`;
     throw new BrokerError('unsupported', words);
+  }
+
+  /** The config of the stream as the server has it then. Rejects with an ApiError. */
+  async #created(config: StreamConfig): Promise<Members> {
+    const { name, max_age } = config;
+    const made = await this.#call(`STREAM.CREATE.${name}`, config).catch((error: unknown) => {
+      if (isCode(error, codes.otherConfig)) return this.#call(`STREAM.INFO.${name}`);
+      throw error;
+    });
+    const found = membersOf(made['config']);
+    if (isWithin(found['max_age'], max_age)) return found;
+    const shortened = { ...found, max_age, duplicate_window: config.duplicate_window };
+    return membersOf((await this.#call(`STREAM.UPDATE.${name}`, shortened))['config']);
   }
 
   /** Rejects with a BrokerError. */
@@ -129,4 +140,9 @@ export class JetStream {
   #known(error: unknown): unknown {
     return this.api.known(error);
   }
+}
+
+/** Nanoseconds; 0: for ever. */
+function isWithin(maxAge: unknown, wanted: number): boolean {
+  return typeof maxAge === 'number' && maxAge > 0 && maxAge <= wanted;
 }

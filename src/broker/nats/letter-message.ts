@@ -1,10 +1,11 @@
 // A letter as a message of NATS: who it is from and for stands in the subject, its id and its time in headers, and
 // the body is the body.
 
+import { createHash } from 'node:crypto';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { NatsClient } from '../../nats/nats-client.ts';
 import { isLetterId } from '../address.ts';
-import type { Letter } from '../contract.ts';
+import type { Letter, Sender } from '../contract.ts';
 
 const idHeader = 'Hf-Id';
 const aboutHeader = 'Hf-About';
@@ -16,6 +17,20 @@ export interface LetterHeaders {
   readonly id: string;
   readonly about: string | undefined;
   readonly ttlMs: number | undefined;
+}
+
+/**
+ * What the server knows the same letter by when it is sent again; nobody can guess it without `origin`. Letters from
+ * two seats, or for two seats, are not the same.
+ */
+export function duplicateIdOf(
+  origin: Buffer,
+  { seat: sender }: Sender,
+  { id, to, seat = '', kind }: Letter,
+): string {
+  // None of these names has a space.
+  const name = [sender, to, seat, kind, id].join(' ');
+  return createHash('sha256').update(origin).update(name).digest('base64url');
 }
 
 export function headersOf(

@@ -3,7 +3,7 @@
 // link and puts its parts together: what is kept (`kept-queue.ts`), what is told (`told-letters.ts`), who is there
 // (`presence.ts`) and the time of the server (`server-clock.ts`).
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Msg } from '@nats-io/transport-node';
 import type { Clock } from '../../kernel/clock.ts';
 import { within } from '../../kernel/clock.ts';
@@ -21,15 +21,21 @@ import { type BrokerWire, inboxPrefixOf, refuse } from './broker-wire.ts';
 import { JetStream } from './jet-stream.ts';
 import { keptAt } from './kept-at.ts';
 import { KeptQueue, sweep } from './kept-queue.ts';
-import { headersOf, letterHeadersIn } from './letter-message.ts';
+import { duplicateIdOf, headersOf, letterHeadersIn } from './letter-message.ts';
 import { maxBodyBytes } from './limits.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { Presence } from './presence.ts';
-import { asideConfig, clockConfig, clockStream, mailConfig } from './stream-config.ts';
+import {
+  asideConfig,
+  clockConfig,
+  clockStream,
+  type Keeping,
+  mailConfig,
+} from './stream-config.ts';
 import { anySeat, everySeat, incoming, ownSubject, senderIn, subjectOf } from './subjects.ts';
 import { ToldLetters } from './told-letters.ts';
 
-export interface NatsLinkOptions {
+export interface NatsLinkOptions extends Keeping {
   /** `nats://HOST:PORT`, or `tls://`. */
   readonly url: string;
   /** What the server's config says of this credential; something else is refused by the server. */
@@ -48,8 +54,6 @@ export interface NatsLinkOptions {
   readonly expired?: () => void;
   /** Certificates to trust besides those of the system, in PEM. */
   readonly ca?: string | Buffer | undefined;
-  /** Copies of each letter, in a cluster. */
-  readonly replicas?: number;
 }
 
 /** A letter that its reader cannot use. */
@@ -140,7 +144,7 @@ class NatsLink implements Link {
     this.#assertKnown();
     await this.#jetStream.api.assertEnabled();
     for (const kind of kinds) {
-      await this.#jetStream.ensureStream(mailConfig(identity, kind, replicas));
+      await this.#jetStream.ensureStream(mailConfig(identity, kind, this.#options));
     }
     await this.#jetStream.ensureStream(asideConfig(identity, replicas));
     await this.#jetStream.ensureStream(clockConfig(identity));
@@ -162,9 +166,8 @@ class NatsLink implements Link {
 
   async deliver(letter: Letter): Promise<void> {
     this.#assertUsable(letter);
-    const { id, to, kind } = letter;
-    const hash = createHash('sha256').update(origin).update(`${to} ${kind} ${id}`);
-    const headers = headersOf(this.#wire.client, letter, hash.digest('base64url'));
+    const duplicateId = duplicateIdOf(origin, this.self, letter);
+    const headers = headersOf(this.#wire.client, letter, duplicateId);
     await this.#mailboxes.deliver(letter, headers);
   }
 
@@ -184,9 +187,9 @@ class NatsLink implements Link {
 
   async receive(kind: string, reader: MailReader, isOnlyTold = false): Promise<void> {
     const { mailbox, seat } = this.self;
-    const { identity, clock, caught, replicas = 1 } = this.#options;
+    const { identity, clock, caught } = this.#options;
     if (!isKind(kind)) throw new BrokerError('bad_letter', `${kind} is no kind of mail`);
-    if (!isOnlyTold) await this.#jetStream.ensureStream(mailConfig(identity, kind, replicas));
+    if (!isOnlyTold) await this.#jetStream.ensureStream(mailConfig(identity, kind, this.#options));
     const heard = (message: Msg) => this.#heard(message, kind, reader);
     this.#wire.subscribe(incoming('tell', mailbox, kind, seat), heard);
     this.#wire.subscribe(incoming('tell', mailbox, kind, everySeat), heard);

@@ -28,7 +28,19 @@ const duplicateMs = 2 * 60 * 1_000;
 
 type Owner = Pick<Identity, 'mailbox' | 'kind'>;
 
-export function mailConfig({ mailbox, kind: owner }: Owner, kind: string, replicas: number) {
+/** How mail of a mailbox is kept. */
+export interface Keeping {
+  /** Copies, in a cluster. */
+  readonly replicas?: number | undefined;
+  /** At most; what nobody has read by then takes no room any more. */
+  readonly keepMs?: number | undefined;
+}
+
+export function mailConfig(
+  { mailbox, kind: owner }: Owner,
+  kind: string,
+  { replicas = 1, keepMs = maxAgeMs }: Keeping,
+) {
   return {
     name: mailStream(kind),
     subjects: [keptSubject(mailbox, kind)],
@@ -37,9 +49,9 @@ export function mailConfig({ mailbox, kind: owner }: Owner, kind: string, replic
     storage: 'file',
     max_msgs: maxLetters,
     max_bytes: mailboxBytes[owner],
-    max_age: maxAgeMs * perMs,
+    max_age: keepMs * perMs,
     num_replicas: replicas,
-    duplicate_window: duplicateMs * perMs,
+    duplicate_window: Math.min(duplicateMs, keepMs) * perMs,
   } as const satisfies StreamConfig;
 }
 

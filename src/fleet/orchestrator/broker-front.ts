@@ -14,7 +14,7 @@ import { rpcCodes } from '../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText } from '../../wire/frames.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import { knownMs } from '../call-ids.ts';
+import { callIdIn, knownMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, partBody, pulledOffset } from '../parcel.ts';
 import { BrokeredCall } from './brokered-call.ts';
@@ -133,7 +133,8 @@ export class BrokerFront {
   }
 
   #request(link: Link, mail: Mail): void {
-    const key = keyOf(mail.from, mail.id);
+    const id = callIdIn(mail);
+    const key = keyOf(mail.from, id);
     const known = this.#calls.get(key);
     // A letter that is done with does not come again by the same link: this is another one.
     if (known?.isRefusedBy(link)) this.#calls.forget(known);
@@ -156,7 +157,7 @@ export class BrokerFront {
     const from = {
       principal,
       client: this.#seats.asks(mail.from, principal.id),
-      ...(mail.isKept && { callId: { id: mail.id, knownMs: knownMs(mail.id, mail.ttlMs) } }),
+      ...(mail.isKept && { callId: { id, knownMs: knownMs(id, mail.ttlMs) } }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
   }
@@ -190,9 +191,12 @@ export class BrokerFront {
   }
 }
 
-/** Call ids of different workers have nothing to do with each other. */
-function keyOf({ mailbox }: Sender, id: string): string {
-  return `${mailbox} ${id}`;
+/**
+ * Call ids of different workers have nothing to do with each other. Two processes of one worker with the same call id
+ * are two requests, each with an answer of its own; that the call runs once is decided by the keys of the host.
+ */
+function keyOf({ mailbox, seat }: Sender, id: string): string {
+  return `${mailbox} ${seat} ${id}`;
 }
 
 function messageIn(body: Buffer): Message | WireError {

@@ -13,7 +13,7 @@ import type { Caught } from '../../kernel/contain.ts';
 import type { Frame } from '../../wire/frames.ts';
 import { joinPieces } from '../../wire/pieces.ts';
 import { scanMessage } from '../../wire/scan.ts';
-import { replyMs } from '../call-ids.ts';
+import { callIdIn, replyMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { parcelOf, parcelReply, partBytes } from '../parcel.ts';
 
@@ -140,7 +140,8 @@ export class BrokeredCall implements Reply {
     const body = joinPieces(frame);
     const { mailbox, seat } = from;
     // While there is no link, news reach nobody.
-    this.#link.tell({ id, to: mailbox, seat, kind: mailKinds.news, about: id, body });
+    const about = callIdIn(this.#mail);
+    this.#link.tell({ id, to: mailbox, seat, kind: mailKinds.news, about, body });
   }
 
   answer(frame: Frame): void {
@@ -189,7 +190,7 @@ export class BrokeredCall implements Reply {
       to: mailbox,
       seat,
       kind: mailKinds.reply,
-      about: id,
+      about: callIdIn(mail),
       ttlMs: replyMs,
       body,
     };

@@ -58,3 +58,39 @@ describe("another worker's call", () => {
     expect((await anns.next()).body.toString()).toBe('hers');
   });
 });
+
+describe('two processes of one worker with the same call id', () => {
+  it('are two requests: each gets an answer of its own, and cancels nothing of the other #broker-once', async () => {
+    await using fleet = await startPlayedFleet();
+    fleet.gateway.answer = undefined;
+    const links = [await fleet.broker.link('ann', 'one'), await fleet.broker.link('ann', 'two')];
+    const mails: ReadMail[] = [];
+    for (const link of links) {
+      mails.push(await ReadMail.of(link, 'mcp-reply'));
+      await send(link, 'key-1');
+    }
+    await until(() => fleet.gateway.runs.length === 2, 'the keys of the host decide what runs');
+    const [one, two] = fleet.gateway.runs;
+    two?.reply.answer(['for two']);
+    expect((await mails[1]?.next())?.body.toString()).toBe('for two');
+    const nothing = Buffer.alloc(0);
+    links[1]?.tell({ id: 'c', to: 'boss', kind: 'mcp-cancel', about: 'key-1', body: nothing });
+    await links[1]?.present();
+    one?.reply.answer(['for one']);
+    const reply = await mails[0]?.next();
+    expect([reply?.body.toString(), reply?.about]).toEqual(['for one', 'key-1']);
+  });
+
+  it('may ask for one call by several letters, each of which is answered #broker-once', async () => {
+    await using fleet = await startPlayedFleet();
+    const ann = await fleet.broker.link('ann', 'one');
+    const mail = await ReadMail.of(ann, 'mcp-reply');
+    const body = Buffer.from(playedRequest('tool'));
+    for (const id of ['call.1', 'call.2']) {
+      await ann.deliver({ id, to: 'boss', kind: 'mcp-request', about: 'call', body });
+      const reply = await mail.next();
+      expect([reply.id, reply.about]).toEqual([id, 'call']);
+    }
+    expect(fleet.gateway.runs).toHaveLength(1);
+  });
+});

@@ -43,6 +43,7 @@ export class Channel implements AsyncDisposable {
   readonly #downloads: Downloads;
   readonly #watch: OrchestratorWatch;
   #incarnation: string | undefined;
+  #letters = 0;
 
   constructor(parts: ChannelParts) {
     const { openLink, to, clock, random, policy, missed, gaveUp, caught } = parts;
@@ -77,6 +78,7 @@ export class Channel implements AsyncDisposable {
     const call: OpenCall = {
       ...request,
       listener,
+      letterId: this.#newLetterId(id),
       endsAt: ttlMs === undefined ? undefined : clock.now() + ttlMs,
       isSent: false,
       isTaken: false,
@@ -90,6 +92,12 @@ export class Channel implements AsyncDisposable {
     this.#calls.set(id, call);
     this.#keeper.need();
     this.#watch.begin();
+  }
+
+  /** The same call may be sent more than once by one process, by the key of a client: each time it is another letter. */
+  #newLetterId(id: string): string {
+    this.#letters += 1;
+    return `${id}.${this.#letters}`;
   }
 
   /** The answer is not wanted any more; the orchestrator hears of it if it may have the request. */
@@ -188,10 +196,10 @@ export class Channel implements AsyncDisposable {
     if (this.#calls.get(call.id) === call) this.#watch.isAway(call);
   }
 
-  #letter(kind: string, { id, endsAt }: OpenCall, body: Buffer): Letter {
+  #letter(kind: string, { id, letterId, endsAt }: OpenCall, body: Buffer): Letter {
     const { to, clock } = this.#parts;
     const ttlMs = endsAt === undefined ? undefined : Math.max(1, endsAt - clock.now());
-    return { id, to, kind, about: id, ttlMs, body };
+    return { id: letterId, to, kind, about: id, ttlMs, body };
   }
 
   #tell(kind: string, call: OpenCall, body: Buffer, seat?: string): void {
@@ -251,6 +259,8 @@ export class Channel implements AsyncDisposable {
     if (call.isKept) call.endsAt = Math.min(now + askAgainMs, call.answerUntil);
     announcement.ack();
     call.isAskedAgain = true;
+    // The broker may still know the letter that was answered.
+    call.letterId = this.#newLetterId(call.id);
     this.#downloads.pause(call);
     call.isTaken = false;
     call.isSent = false;

@@ -99,6 +99,9 @@ describe('a request that is kept', () => {
       clock.advance(3_000);
       await settled();
       expect(second.delivered).toHaveLength(sentAgain);
+      // The broker knows it as the same letter.
+      const letters = [...first.delivered, ...second.delivered];
+      expect(new Set(letters.map(({ id }) => id)).size).toBe(1);
       expect(failures.map(({ reason, dispatched }) => [reason, dispatched])).toEqual(failed);
       await channel.close();
     },
@@ -118,6 +121,9 @@ describe('a request that is kept', () => {
       await settled();
       expect(link.delivered).toHaveLength(letters);
       expect(link.delivered.at(-1)?.ttlMs).toBe(lives);
+      // It is about the same call, and another letter: a broker may still know the one that was answered.
+      expect(new Set(link.delivered.map(({ about }) => about))).toEqual(new Set(['call']));
+      expect(new Set(link.delivered.map(({ id }) => id)).size).toBe(letters);
       const ends = failures.map(({ reason, dispatched }) => `${reason} ${dispatched}`);
       expect(ends).toEqual(failed);
       await channel.close();

@@ -25,8 +25,8 @@ function channelOver(clock: ManualClock, awayMs: number, random: number) {
     receive: async (kind, reader) => {
       if (kind === 'mcp-reply') answer = reader;
     },
-    deliver: async ({ id }) => {
-      kept = id;
+    deliver: async ({ about }) => {
+      kept = about;
     },
     tell: () => {},
     present: async () => present,

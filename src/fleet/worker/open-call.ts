@@ -36,6 +36,8 @@ export interface CallRequest {
 
 export interface OpenCall extends CallRequest {
   readonly listener: CallListener;
+  /** Of the letter that asks for it: the same over links, another one where the answer is asked for once more. */
+  letterId: string;
   /** On `Clock.now`. A request that is kept is not sent after it: the orchestrator may know its id no longer. */
   endsAt: number | undefined;
   /** As long as its answer is at the broker, it may be asked for again. */

@@ -48,9 +48,9 @@ function playedLink(world: World): PlayedLink {
     receive: async (kind, reader) => {
       if (kind === 'mcp-reply') reply = reader;
     },
-    deliver: async ({ id }) => {
+    deliver: async ({ id, about }) => {
       const from = { mailbox: 'boss', seat: 's', role: null };
-      const mail = { id, from, kind: 'mcp-reply', about: id, ttlMs: undefined, isKept: true };
+      const mail = { id, from, kind: 'mcp-reply', about, ttlMs: undefined, isKept: true };
       const body = Buffer.from('done');
       const later = (ms: number) =>
         clock.after(ms, () => {

@@ -6,6 +6,7 @@ import { configFromObject } from '../../config/load.ts';
 import { safeNameFrom } from '../../config/server-name.ts';
 import { type HostSurroundings, hostFrom, type OpenedHost } from '../../host/create-host.ts';
 import type { Connector } from '../../host/servers/server-parts.ts';
+import { replyMs } from '../call-ids.ts';
 import { workerKinds } from '../mail-kinds.ts';
 import { randomSeat } from '../seat.ts';
 import { connectToBroker } from './broker-connection.ts';
@@ -62,6 +63,7 @@ export function workerHost(
       ...{ url, credential, holder, ca, caught },
       seat: randomSeat(),
       kinds: workerKinds,
+      keepMs: replyMs,
       clock: parts.clock,
       report: around.report,
     });

@@ -112,6 +112,25 @@ export function brokerSuite({ name, start }: BrokerKind): void {
     );
 
     it(
+      'with the same id from another seat, or for another seat, is another letter #broker-durable',
+      within(async (broker) => {
+        const boss = await broker.link('boss');
+        const [one, two] = [await broker.link('ann', 'one'), await broker.link('ann', 'two')];
+        for (const link of [one, two]) {
+          await link.deliver(letter('boss', link.self.seat, { id: 'same' }));
+          await boss.deliver(
+            letter(annBox, 'answer', { id: 'same', seat: link.self.seat, kind: 'other-mail' }),
+          );
+        }
+        const mail = await ReadMail.of(boss, 'note');
+        expect([...(await mail.texts(2))].sort()).toEqual(['one', 'two']);
+        for (const link of [one, two]) {
+          expect(await (await ReadMail.of(link, 'other-mail')).texts(1)).toEqual(['answer']);
+        }
+      }),
+    );
+
+    it(
       'whose time is over is not delivered; one with time left says how much #broker-deadline',
       within(async (broker) => {
         const ann = await broker.link('ann');

@@ -98,8 +98,10 @@ async function made(
   options: NatsConfigOptions,
 ): Promise<Changes & { readonly config: string }> {
   try {
-    const { members, added, replaced } = await natsFleet(records, folder);
+    const { members, added, replaced, write } = await natsFleet(records, folder);
+    // Judged before anything is changed: nobody's key is replaced for a config that is not printed.
     const config = natsConfig(members, options);
+    write();
     return { config, added, replaced, removed: removeStrays(records, folder) };
   } catch (error) {
     if (error instanceof BrokerError) throw brokerFault(error);

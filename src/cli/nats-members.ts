@@ -24,6 +24,8 @@ export interface NatsFleet {
   readonly added: readonly string[];
   /** Files that were of another credential of the same mailbox, and have another key now. */
   readonly replaced: readonly string[];
+  /** Nothing is changed before this is called. Throws an error with an errno. */
+  write(): void;
 }
 
 const ending = '.credential';
@@ -39,19 +41,24 @@ export async function natsFleet(
   folder: string,
 ): Promise<NatsFleet> {
   const client = await loadNatsClient();
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const added: string[] = [];
   const replaced: string[] = [];
+  const texts: { readonly file: string; readonly text: string }[] = [];
   const members = records.map((record): NatsMember => {
     const file = credentialFile(folder, record.mailbox);
     const found = credentialIn(file);
     const isItsOwn = found?.id === record.id;
     if (!isItsOwn) (found === undefined ? added : replaced).push(file);
-    const seed = found !== undefined && isItsOwn ? found.secret : newSeed(client, record, file);
-    const pair = client.nkeys.fromSeed(new TextEncoder().encode(seed));
+    const secret = found !== undefined && isItsOwn ? found.secret : newSeed(client);
+    if (!isItsOwn) texts.push({ file, text: natsCredentialText({ ...record, secret }) });
+    const pair = client.nkeys.fromSeed(new TextEncoder().encode(secret));
     return { identity: record, credential: { nkey: pair.getPublicKey() } };
   });
-  return { members, added, replaced };
+  const write = () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const { file, text } of texts) writeCredential(file, text);
+  };
+  return { members, added, replaced, write };
 }
 
 /** The files of mailboxes that have no credential any more; says which. Throws an error with an errno. */
@@ -93,12 +100,11 @@ function credentialIn(file: string): NatsCredential | undefined {
   }
 }
 
-function newSeed({ nkeys }: NatsClient, record: CredentialRecord, file: string): string {
-  const secret = new TextDecoder().decode(nkeys.createUser().getSeed());
+function newSeed({ nkeys }: NatsClient): string {
+  return new TextDecoder().decode(nkeys.createUser().getSeed());
+}
+
+function writeCredential(file: string, text: string): void {
   rmSync(file, { force: true });
-  writeFileSync(file, `${natsCredentialText({ ...record, secret })}\n`, {
-    mode: 0o600,
-    flag: 'wx',
-  });
-  return secret;
+  writeFileSync(file, `${text}\n`, { mode: 0o600, flag: 'wx' });
 }

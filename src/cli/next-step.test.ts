@@ -16,6 +16,16 @@ describe('the next steps in a message', () => {
     );
   });
 
+  it('have it behind the command below another, and not between the two', () => {
+    const steps = nextSteps('my.json');
+    expect(steps('holdfast token add --orchestrator NAME; then holdfast broker nats-config')).toBe(
+      'holdfast token add --config my.json --orchestrator NAME; then holdfast broker nats-config --config my.json',
+    );
+    expect(steps('start holdfast broker, see holdfast token')).toBe(
+      'start holdfast broker --config my.json, see holdfast token --config my.json',
+    );
+  });
+
   it('are typed as a shell reads them', () => {
     expect(nextSteps("it's mine.json")('holdfast doctor')).toBe(
       "holdfast doctor --config 'it'\\''s mine.json'",

@@ -7,9 +7,9 @@ import { shellWord } from './shell-word.ts';
 /** Adds what the user has typed to the commands in a message. */
 export type NextSteps = (message: string) => string;
 
-/** Those that are about a config; the others are the same with any. */
+/** Those that are about a config, with the command below them; the others are the same with any. */
 const commands =
-  /\bholdfast (?:serve|connect|call|tools|search|status|check|logs|reload|start|stop|shutdown|doctor|token|role|audit|broker)\b(?! --(?:help|config)\b)/g;
+  /\bholdfast (?:serve|connect|call|tools|search|status|check|logs|reload|start|stop|shutdown|doctor|role|audit|token(?: (?:add|list|revoke)\b)?|broker(?: nats-config\b)?)(?![\w-])(?! --(?:help|config)\b)/g;
 
 export function nextSteps(configFile: string | undefined): NextSteps {
   if (configFile === undefined) return (message) => message;

@@ -98,6 +98,34 @@ describe('what can be seen without asking anybody ends the command with one line
     }
   });
 
+  it('a store that forgets which calls have run #command-line #broker-once', async () => {
+    const servers = { mcpServers: { own: faultyStdio() }, store: 'memory' };
+    for (const broker of [undefined, { url: 'ws://127.0.0.1:1', as: 'boss' }]) {
+      await using other = await GatewayHome.create({ ...servers, ...(broker && { broker }) });
+      const words = broker === undefined ? ['--broker', 'ws://127.0.0.1:1', '--as', 'boss'] : [];
+      const serve = ['serve', '--listen', '127.0.0.1:0', ...words];
+      const { code, stderr } = await other.run(serve, tokenFile(orchestrator));
+      expect([code, stderr.trim().split('\n')]).toEqual([
+        2,
+        [expect.stringContaining('a broker needs a "store" that is kept')],
+      ]);
+    }
+  });
+
+  it('the credential that the config has for another broker; for the same it is found from everywhere #broker-identity', async () => {
+    const broker = { url: 'ws://127.0.0.1:1', as: 'boss', tokenFile: './boss.secret' };
+    await using other = await GatewayHome.create({ mcpServers: { own: faultyStdio() }, broker });
+    writeFileSync(other.file('boss.secret'), orchestrator, { mode: 0o600 });
+    const at = (url: string) => ['--listen', '127.0.0.1:0', '--broker', url, '--as', 'boss'];
+    const { code, stderr } = await other.run(['serve', ...at('ws://127.0.0.1:2')]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('there is no credential for the broker');
+    // Its working directory is not the folder of the config.
+    const started = other.start([...at('ws://127.0.0.1:1/'), '--json']);
+    await started.printed('\n');
+    await started.stop();
+  });
+
   it.each(['../boss', 'Boss', 'a/b', '', 'x'.repeat(65), 'a b'])(
     'a mailbox %j #command-line',
     async (name) => {

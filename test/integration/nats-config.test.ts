@@ -120,6 +120,24 @@ it('has a key for one credential: who is added again after a revoke has another 
   }
 });
 
+it('changes no file for a config that it does not print #command-line', async () => {
+  await using home = await GatewayHome.create({
+    mcpServers: { own: faultyStdio() },
+    roles: { reader: { allow: ['own/echo'] } },
+  });
+  const { run, addAnn, print, fileOf } = await fleetOf(home);
+  await addAnn('reader');
+  await print();
+  const before = readFileSync(fileOf('ann.mcp'), 'utf8');
+  await run('token', 'revoke', 'ann');
+  await addAnn('reader');
+  const bob = ['--worker', 'bob', '--role', 'reader', '--to', 'boss'];
+  await run('token', 'add', ...bob, '--expires', '1d');
+  await expect(print()).rejects.toThrow('expires');
+  expect(readFileSync(fileOf('ann.mcp'), 'utf8')).toBe(before);
+  expect(existsSync(fileOf('bob.mcp'))).toBe(false);
+});
+
 it('leaves files alone that are none of its own, and uses no seed that others can read #broker-identity', async () => {
   await using home = await GatewayHome.create();
   const { print, fileOf } = await fleetOf(home);

@@ -40,6 +40,15 @@ export async function checkBrokerOf(
     return [finding('broker', words, `set "broker.as" to ${mailbox}, or use another credential`)];
   } catch (error) {
     if (!(error instanceof BrokerError || error instanceof Fault)) throw error;
-    return [finding('broker', error.message, brokerRemedy)];
+    return [finding('broker', error.message, remedyOf(error, url))];
   }
+}
+
+/** The command has no option for a certificate, and does not know how `serve` is started. */
+function remedyOf(error: BrokerError | Fault, url: string): string {
+  const isRefused = error instanceof Fault || error.isPermanent;
+  const usual = brokerRemedy(isRefused);
+  const isSecure = /^(?:wss|tls):/.test(url);
+  if (!isSecure || error instanceof Fault || error.reason !== 'unsupported') return usual;
+  return `if serve is started with --tls-ca FILE, look again with: NODE_EXTRA_CA_CERTS=FILE holdfast doctor; otherwise ${usual}`;
 }

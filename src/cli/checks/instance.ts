@@ -30,7 +30,7 @@ function checkBroker(broker: BrokerState | null, now: number): readonly Check[] 
   if (broker === null) return [];
   const text = brokerText(broker, now);
   if (!isTrouble(broker)) return [ok('broker', text)];
-  return [finding('broker', text, brokerRemedy)];
+  return [finding('broker', text, brokerRemedy(broker.state === 'refused'))];
 }
 
 /** A file that cannot be used is a finding of its own. */

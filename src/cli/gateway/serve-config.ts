@@ -132,15 +132,37 @@ async function workersOf(
     );
   }
   if (stdio === true || (url === undefined && broker === null)) return undefined;
+  assertRemembers(config);
   const { serveBroker } = await import('./serve-broker.ts');
   const ca = tlsCa === undefined ? undefined : certificateIn(shell, tlsCa);
+  const named = broker?.tokenFile;
+  const tokenFile = named && resolve(dirname(file ?? shell.cwd), named);
   if (url === undefined || as === undefined) {
-    const named = broker?.tokenFile;
-    const tokenFile = named && resolve(dirname(file ?? shell.cwd), named);
     if (broker === null) return undefined;
     return await serveBroker(shell, served, { ...broker, ca, tokenFile });
   }
-  return await serveBroker(shell, served, { url, as, ca, tokenFile: broker?.tokenFile });
+  // A credential is sent to the broker that it was made for, and to no other.
+  const isSame = broker !== null && isSameAddress(broker.url, url);
+  return await serveBroker(shell, served, {
+    url,
+    as,
+    ca,
+    tokenFile: isSame ? tokenFile : undefined,
+  });
+}
+
+/** Throws a Fault where calls of workers could run twice: their call ids would be forgotten with the process. */
+function assertRemembers({ store }: LoadedConfig['config']): void {
+  if (store !== 'memory') return;
+  throw new Fault(
+    'invalid_request',
+    'a broker needs a "store" that is kept, and it is "memory": a call of a worker would run again after a crash of this gateway; remove "store" from the config, or set it to "sqlite" or a nats:// address',
+  );
+}
+
+function isSameAddress(one: string, other: string): boolean {
+  if (!URL.canParse(one) || !URL.canParse(other)) return false;
+  return new URL(one).href === new URL(other).href;
 }
 
 /** Loaded only where there may be some. Throws a Fault. */

@@ -33,5 +33,8 @@ export function isTrouble({ state }: BrokerState): boolean {
   return state === 'lost' || state === 'refused';
 }
 
-export const brokerRemedy =
-  'start the broker, or correct "broker" in the config and its credential; then run: holdfast doctor';
+/** What to do about it: a broker that refuses has said what is wrong, and is there. */
+export function brokerRemedy(isRefused: boolean): string {
+  const first = isRefused ? 'mend what is said there' : 'start the broker';
+  return `${first}, or correct "broker" in the config and its credential; then run: holdfast doctor`;
+}

@@ -24,10 +24,17 @@ export function listenAddress(text: string): ListenAddress {
   if (host === undefined || port > 65_535 || !isIpv6) {
     throw new Fault(
       'invalid_request',
-      `cannot listen on "${text}": it is not HOST:PORT; write for example 127.0.0.1:4100 or [::1]:4100`,
+      `cannot listen on "${text}": it is not HOST:PORT; write for example ${examples(text)}`,
     );
   }
   return { host, port };
+}
+
+/** With the port that was meant, if one can be seen. */
+function examples(text: string): string {
+  const meant = Number(/(?:^|:)(\d{1,5})$/.exec(text)?.[1] ?? 0);
+  const port = meant > 0 && meant <= 65_535 ? meant : 4_100;
+  return `127.0.0.1:${port} or [::1]:${port}`;
 }
 
 export function addressText({ host, port }: ListenAddress): string {

@@ -13,6 +13,7 @@
  * - `not_kept`: the disk of the broker has refused; it may or may not be stored
  * - `lost`: the link has ended; what was not confirmed may or may not have arrived
  * - `replaced`: a newer link has the same seat
+ * - `other_store`: another link of this mailbox remembers calls in another place than this one
  * - `closed`: we have closed the link
  */
 export type BrokerRefusal =
@@ -27,6 +28,7 @@ export type BrokerRefusal =
   | 'not_kept'
   | 'lost'
   | 'replaced'
+  | 'other_store'
   | 'closed';
 
 const refusals: ReadonlySet<string> = new Set<BrokerRefusal>([
@@ -41,6 +43,7 @@ const refusals: ReadonlySet<string> = new Set<BrokerRefusal>([
   'not_kept',
   'lost',
   'replaced',
+  'other_store',
   'closed',
 ]);
 
@@ -54,6 +57,7 @@ const permanent: ReadonlySet<BrokerRefusal> = new Set<BrokerRefusal>([
   'not_a_broker',
   'unsupported',
   'replaced',
+  'other_store',
 ]);
 
 export class BrokerError extends Error {

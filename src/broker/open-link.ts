@@ -25,6 +25,11 @@ export interface LinkOptions extends LinkHolder {
   readonly kinds: readonly string[];
   /** How long letters to us are of use at most; absent: that is left to the broker. A NATS server needs to know it. */
   readonly keepMs?: number | undefined;
+  /**
+   * The identity of the store in which calls are remembered, as a seat is written; asked for each link. Absent or undefined:
+   * none are remembered.
+   */
+  readonly store?: (() => Promise<string | undefined>) | undefined;
   readonly clock: Clock;
   /** Certificates to trust besides those of the system, in PEM. */
   readonly ca?: string | undefined;
@@ -39,13 +44,15 @@ export function linkOpener(options: LinkOptions): OpenLink {
   if (assertLinkable(options) === 'embedded') {
     return async (signal) => {
       const { openSocketLink } = await import('./socket/socket-link.ts');
-      return await openSocketLink({ url, secret: credential, seat, clock, ca }, signal);
+      const store = await options.store?.();
+      return await openSocketLink({ url, secret: credential, seat, store, clock, ca }, signal);
     };
   }
   const { secret, id: _, ...identity } = readNatsCredential(credential);
   return async (signal) => {
     const { openNatsLink } = await import('./nats/nats-link.ts');
-    return await openNatsLink({ ...options, identity, secret }, signal);
+    const store = await options.store?.();
+    return await openNatsLink({ ...options, identity, secret, store }, signal);
   };
 }
 

@@ -130,6 +130,7 @@ function openHub(shell: Shell, store: Store, table: CredentialTable): Promise<Hu
     clock: shell.clock,
     letters: store.log('letters', { durability: 'durable', maxEntries }),
     aside: store.log('aside', { durability: 'durable' }),
+    stores: store.records('stores', { durability: 'durable' }),
     ownerOf: (mailbox) => table.ownerOf(mailbox),
     report: (text) => remark(shell, text),
   });

@@ -4497,4 +4497,23 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'two-stores',
+    breaks: 'Two gateways with one name at a broker and a database each take letters in turn.',
+    file: 'src/broker/store-claim.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/broker/hub/hub.test.ts'],
+    edits: [{ find: 'return now - claim.seenAt >= storeAwayMs;', replace: 'return now >= 0;' }],
+  },
+  {
+    id: 'claim-ends-with-the-link',
+    breaks:
+      'A gateway with a store of its own gets the letters of one whose link is away for a moment.',
+    file: 'src/broker/hub/mailbox-stores.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/broker/hub/hub.test.ts'],
+    edits: [{ find: 'claim.seenAt = this.#now();', replace: 'this.#claims.delete(mailbox);' }],
+  },
 ];

@@ -9,6 +9,7 @@ import { StoreError } from '../../store/store-error.ts';
 import type { BrokerError } from '../broker-error.ts';
 import type { Letter } from '../contract.ts';
 import type { Identity } from '../identity.ts';
+import { storeAwayMs } from '../store-claim.ts';
 import { Hub } from './hub.ts';
 import type { HubLimits } from './limits.ts';
 import type { Handed, Member, Peer } from './member.ts';
@@ -59,6 +60,7 @@ async function hubWith(limits: Partial<HubLimits> = {}, wrapped: (log: Log) => L
       clock,
       letters: wrapped(store.log('letters', { durability: 'durable' })),
       aside,
+      stores: store.records('stores', { durability: 'durable' }),
       ownerOf: (mailbox) => owners.get(mailbox),
       report: (text) => reports.push(text),
       limits,
@@ -397,5 +399,33 @@ describe('a hub that closes', () => {
     expect(peer.ended?.reason).toBe('lost');
     expect(() => join(ann)).toThrow(expect.objectContaining({ reason: 'lost' }));
     expect((await open()).figures.letters).toBe(1);
+  });
+});
+
+describe('a link that remembers calls in another store than the others of its mailbox', () => {
+  it('is refused while one of them is there, and for a while after; also by the next process of the broker #broker-once', async () => {
+    const { hub, open, clock } = await hubWith();
+    const join = (at: Hub, seat: string, store?: string) =>
+      at.join(boss, seat, new RecordingPeer(), store);
+    const first = join(hub, 'a', 'one');
+    const same = join(hub, 'b', 'one');
+    const other = { reason: 'other_store', isPermanent: true };
+    const refused = (at: Hub, seat: string) =>
+      expect(() => join(at, seat, 'two')).toThrow(expect.objectContaining(other));
+    // Also in the seat of another one.
+    refused(hub, 'c');
+    refused(hub, 'a');
+    // One that remembers nothing only looks.
+    join(hub, 'd').left();
+    same.left();
+    first.left();
+    clock.advance(storeAwayMs - 1);
+    refused(hub, 'c');
+    await settled();
+    const next = await open();
+    refused(next, 'c');
+    clock.advance(storeAwayMs);
+    join(next, 'c', 'two');
+    expect(() => join(next, 'a', 'one')).toThrow(expect.objectContaining(other));
   });
 });

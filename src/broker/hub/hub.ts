@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { RareLine } from '../../kernel/rare-line.ts';
 import type { Log } from '../../store/contract/log.ts';
+import type { Records } from '../../store/contract/records.ts';
 import { isOfWorker } from '../address.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter } from '../contract.ts';
@@ -14,6 +15,7 @@ import { type Identity, mayWrite } from '../identity.ts';
 import { type Held, storedFrom } from './held.ts';
 import { KeptLetters } from './kept-letters.ts';
 import { type HubLimits, usualHubLimits } from './limits.ts';
+import { MailboxStores } from './mailbox-stores.ts';
 import { Member, type Peer } from './member.ts';
 import { Members } from './members.ts';
 import type { Shelf } from './shelf.ts';
@@ -25,6 +27,8 @@ export interface HubOptions {
   readonly letters: Log;
   /** Letters that somebody could not read. */
   readonly aside: Log;
+  /** Which store the links of each mailbox use; absent: it is not known after a restart. */
+  readonly stores?: Records;
   /** Who has this mailbox, by the present credentials. */
   readonly ownerOf: (mailbox: string) => Identity | undefined;
   /** For people. */
@@ -53,6 +57,7 @@ export class Hub {
   readonly #members: Members;
   readonly #shelves: Shelves;
   readonly #kept: KeptLetters;
+  readonly #stores: MailboxStores;
   #isClosing = false;
   #expired = 0;
   #sweeping: Disposable | undefined;
@@ -66,6 +71,7 @@ export class Hub {
     this.limits = limits;
     this.#members = new Members(limits.maxSeats);
     this.#kept = new KeptLetters(letters, clock, limits);
+    this.#stores = new MailboxStores(options.stores, () => clock.now());
     this.#shelves = new Shelves({
       limits,
       now: () => clock.now(),
@@ -83,6 +89,7 @@ export class Hub {
   static async open(options: HubOptions): Promise<Hub> {
     const hub = new Hub(options);
     const shelfFor = ({ to, kind }: Held) => hub.#shelves.getAnyway(to, kind);
+    await hub.#stores.load();
     const unreadable = await hub.#kept.load(shelfFor);
     if (unreadable > 0)
       options.report(`${unreadable} entries of the inbox cannot be read and are left out`);
@@ -97,15 +104,20 @@ export class Hub {
     return { members: this.#members.size, letters, bytes, expired: this.#expired };
   }
 
-  /** A newer link in the same seat replaces the older one. Throws a BrokerError. */
-  join(identity: Identity, seat: string, peer: Peer): Member {
+  /**
+   * A newer link in the same seat replaces the older one. `store`: where it remembers calls; one that remembers none has
+   * none. Throws a BrokerError.
+   */
+  join(identity: Identity, seat: string, peer: Peer, store?: string): Member {
     this.#assertOpen();
     const { mailbox } = identity;
     // It may have been revoked since the link was opened.
     if (this.#options.ownerOf(mailbox) !== identity) throw revoked();
+    this.#stores.assertSame(mailbox, store);
     this.#members.makeRoom(mailbox, seat);
-    const member = new Member(this, identity, seat, peer);
+    const member = new Member(this, identity, seat, peer, store);
     this.#members.add(member);
+    this.#stores.joined(mailbox, store);
     return member;
   }
 
@@ -199,7 +211,9 @@ export class Hub {
   }
 
   left(member: Member): void {
-    if (this.#members.remove(member)) this.#shelves.leave(member.identity.mailbox, member.seat);
+    if (!this.#members.remove(member)) return;
+    this.#shelves.leave(member.identity.mailbox, member.seat);
+    this.#stores.left(member.identity.mailbox, member.store);
   }
 
   #shelfFor(member: Member, { to, kind, body }: Letter): Shelf {
@@ -246,6 +260,7 @@ export class Hub {
   #scheduleSweep(): void {
     const sweep = () => {
       this.#shelves.expire();
+      this.#stores.forgetOld();
       this.#scheduleSweep();
     };
     this.#sweeping = this.#clock.after(sweepEveryMs, sweep, true);

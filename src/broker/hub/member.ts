@@ -38,17 +38,20 @@ export class Member {
   readonly identity: Identity;
   readonly seat: string;
   readonly peer: Peer;
+  /** Where it remembers calls. */
+  readonly store: string | undefined;
   /** As it is stamped on its letters. */
   readonly sender: Sender;
   /** What workers have told it and it has not read yet. */
   readonly #told: ToldShares;
   #isOver = false;
 
-  constructor(hub: Hub, identity: Identity, seat: string, peer: Peer) {
+  constructor(hub: Hub, identity: Identity, seat: string, peer: Peer, store?: string) {
     this.#hub = hub;
     this.identity = identity;
     this.seat = seat;
     this.peer = peer;
+    this.store = store;
     const { maxToldLetters: letters, maxToldBytes: bytes } = hub.limits;
     this.#told = new ToldShares({ letters, bytes });
     const { mailbox, role, kind, id } = identity;

@@ -25,12 +25,14 @@ import { duplicateIdOf, headersOf, letterHeadersIn } from './letter-message.ts';
 import { maxBodyBytes } from './limits.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { Presence } from './presence.ts';
+import { StoreRecord } from './store-record.ts';
 import {
   asideConfig,
   clockConfig,
   clockStream,
   type Keeping,
   mailConfig,
+  storeConfig,
 } from './stream-config.ts';
 import { anySeat, everySeat, incoming, ownSubject, senderIn, subjectOf } from './subjects.ts';
 import { ToldLetters } from './told-letters.ts';
@@ -45,6 +47,8 @@ export interface NatsLinkOptions extends Keeping {
   readonly seat: string;
   /** The kinds of mail that others can write to us from the first link on, whether anybody receives them or not. */
   readonly kinds: readonly string[];
+  /** The identity of the store in which calls are remembered; absent: none are. */
+  readonly store?: string | undefined;
   readonly clock: Clock;
   /** Unexpected errors. */
   readonly caught: Caught;
@@ -149,6 +153,7 @@ class NatsLink implements Link {
     await this.#jetStream.ensureStream(asideConfig(identity, replicas));
     await this.#jetStream.ensureStream(clockConfig(identity));
     await this.#serverClock.measure();
+    await this.#claimStore();
     if (!(await this.#hasNeighbours())) await sweep(this.#jetStream);
     await this.#takeSeat();
     this.#presence.open();
@@ -220,6 +225,17 @@ class NatsLink implements Link {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Before anything of others is touched. Rejects with a BrokerError. */
+  async #claimStore(): Promise<void> {
+    const { identity, store, clock, caught, replicas = 1 } = this.#options;
+    if (store === undefined) return;
+    await this.#jetStream.ensureStream(storeConfig(identity, replicas));
+    const { mailbox } = this.self;
+    const [wire, jetStream, serverClock] = [this.#wire, this.#jetStream, this.#serverClock];
+    const parts = { wire, jetStream, serverClock, clock, caught, mailbox, store };
+    await new StoreRecord(parts).claim();
   }
 
   /** Other links of this mailbox. */

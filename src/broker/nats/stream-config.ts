@@ -1,5 +1,5 @@
-// The streams of a mailbox: one for each kind of mail, one for letters that nobody could read, and one that is only
-// there to learn the time of the server.
+// The streams of a mailbox: one for each kind of mail, one for letters that nobody could read, one that is only there to
+// learn the time of the server, and one that says which store its links use.
 
 import type { Identity } from '../identity.ts';
 import { mailboxBytes, maxAgeMs, maxLetters } from './limits.ts';
@@ -21,6 +21,7 @@ export interface StreamConfig {
 
 export const asideStream = 'hf-aside';
 export const clockStream = 'hf-clock';
+export const storeStream = 'hf-store';
 
 const perMs = 1_000_000;
 /** Within this time the same letter sent again is no second one. */
@@ -65,6 +66,22 @@ export function asideConfig({ mailbox }: Owner, replicas: number) {
     max_msgs: 1_000,
     max_bytes: 8 * 1024 * 1024,
     max_age: 4 * maxAgeMs * perMs,
+    num_replicas: replicas,
+    duplicate_window: duplicateMs * perMs,
+  } as const satisfies StreamConfig;
+}
+
+/** Which store the links of an orchestrator use; the last message counts. */
+export function storeConfig({ mailbox }: Owner, replicas: number) {
+  return {
+    name: storeStream,
+    subjects: [ownSubject(mailbox, 'store')],
+    retention: 'limits',
+    discard: 'old',
+    storage: 'file',
+    max_msgs: 16,
+    max_bytes: 64 * 1024,
+    max_age: maxAgeMs * perMs,
     num_replicas: replicas,
     duplicate_window: duplicateMs * perMs,
   } as const satisfies StreamConfig;

@@ -7,6 +7,7 @@ const codes = {
   unauthorized: 4_401,
   unsupported: 4_405,
   replaced: 4_409,
+  other_store: 4_410,
   full: 4_429,
   lost: 1_012,
 } as const satisfies Partial<Record<BrokerRefusal, number>>;

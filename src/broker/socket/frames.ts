@@ -27,7 +27,12 @@ interface LetterHeader {
 }
 
 export type ClientFrame =
-  | { readonly is: 'hello'; readonly version: number; readonly seat: string }
+  | {
+      readonly is: 'hello';
+      readonly version: number;
+      readonly seat: string;
+      readonly store?: string | undefined;
+    }
   | ({ readonly is: 'deliver' } & LetterHeader)
   | ({
       readonly is: 'tell';
@@ -163,7 +168,11 @@ function isClientFrame(header: Members): boolean {
     case 'present':
       return isCount(n);
     case 'hello':
-      return isCount(header['version']) && isNamed(header['seat'], isSeat);
+      return (
+        isCount(header['version']) &&
+        isNamed(header['seat'], isSeat) &&
+        isOptional(header['store'], (one) => isNamed(one, isSeat))
+      );
     default:
       return false;
   }

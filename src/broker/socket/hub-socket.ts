@@ -160,7 +160,7 @@ export class HubSocket implements Peer {
       return this.#refuse('unsupported', words);
     }
     const { hub } = this.#parts;
-    this.#member = hub.join(this.#identity, header.seat, this);
+    this.#member = hub.join(this.#identity, header.seat, this, header.store);
     const { mailbox, role } = this.#identity;
     const maxBody = hub.limits.maxBodyBytes;
     this.#send({

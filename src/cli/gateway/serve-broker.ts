@@ -9,6 +9,7 @@ import { linkOpener } from '../../broker/open-link.ts';
 import type { Gateway } from '../../downstream/gateway.ts';
 import { orchestratorKinds } from '../../fleet/mail-kinds.ts';
 import { BrokerFront } from '../../fleet/orchestrator/broker-front.ts';
+import { isStoreIdentity, storeIdentity } from '../../fleet/orchestrator/call-store.ts';
 import { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import { workerPrincipal } from '../../fleet/orchestrator/worker-principal.ts';
 import { randomSeat } from '../../fleet/seat.ts';
@@ -44,15 +45,22 @@ export async function serveBroker(
     incarnation: randomSeat(),
     principalOf: (sender) => workerPrincipal(sender, (role) => access.roles.isOperator(role)),
   });
+  const store = host.records('call-store', { durability: 'durable', shape: isStoreIdentity });
   try {
     const openLink = linkOpener({
       ...{ url, credential, ca, clock, report, caught, holder: 'orchestrator' },
       seat: seatOf(host.configFile),
       kinds: orchestratorKinds,
+      store: () => storeIdentity(store),
     });
     return Orchestrator.start({
       address: { url, as },
-      openLink: async (signal) => assertMailbox(await openLink(signal), as),
+      openLink: async (signal) => {
+        const link = await openLink(signal).catch((error: unknown) => {
+          throw withStoreWords(error, as);
+        });
+        return await assertMailbox(link, as);
+      },
       ...{ front, clock, random: Math.random, report, caught, isEnding },
     });
   } catch (error) {
@@ -64,6 +72,13 @@ export async function serveBroker(
 function seatOf(configFile: string | null): string {
   const place = JSON.stringify([hostname(), configFile]);
   return createHash('sha256').update(place).digest('hex').slice(0, 16);
+}
+
+/** What the broker has no room to say. */
+function withStoreWords(error: unknown, as: string): unknown {
+  if (!(error instanceof BrokerError) || error.reason !== 'other_store') return error;
+  const words = `another gateway is ${as} there, or was until two minutes ago, and remembers calls in a store of its own: a call that comes to both would run twice; give both the same "store": "nats://…", or this one another name (holdfast token add --orchestrator NAME)`;
+  return new BrokerError('other_store', words);
 }
 
 /** The credential decides which mailbox it is. */

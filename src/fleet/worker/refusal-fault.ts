@@ -10,6 +10,7 @@ const codes: Readonly<Record<BrokerRefusal, FaultCode>> = {
   not_a_broker: 'unavailable',
   unsupported: 'unavailable',
   replaced: 'unavailable',
+  other_store: 'unavailable',
   bad_letter: 'invalid_request',
   too_large: 'invalid_request',
   full: 'overloaded',

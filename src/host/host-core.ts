@@ -70,6 +70,8 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** How long the end waits for counts that a slow disk or network does not take. */
 const budgetsMs = 5_000;
+/** The same for outcomes of calls with a key that could not be stored before. */
+const keysMs = 3_000;
 
 export class HostCore implements HostForCommands, HostForGateway {
   /** What the call pipeline works with; for src/host and for tests. */
@@ -373,7 +375,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   async #end(): Promise<void> {
-    const { tasks, registry, budgets, roleBudgets, deadlines } = this.parts;
+    const { tasks, registry, budgets, roleBudgets, deadlines, keys } = this.parts;
     this.parts.isEnding = true;
     tasks.close();
     await registry.endAll();
@@ -382,6 +384,7 @@ export class HostCore implements HostForCommands, HostForGateway {
     this.#ended.abort();
     budgets[Symbol.dispose]();
     await within(this.parts.clock, budgetsMs, roleBudgets.close());
+    await within(this.parts.clock, keysMs, keys.close());
     deadlines[Symbol.dispose]();
     await this.#given.release();
   }

@@ -46,6 +46,8 @@ export interface KeyedStore {
   /** Replaces the existing record; its time starts again. */
   put(slot: string, record: KeyedRecord, ttlMs: number): Promise<void>;
   free(slot: string): Promise<void>;
+  /** The process ends: what could not be stored before is tried once more. */
+  close?(): Promise<void>;
 }
 
 /**
@@ -192,6 +194,11 @@ export class IdempotencyKeys {
       const isCertain = error instanceof Fault && error.dispatched !== 'no';
       throw isElsewhere && !isCertain ? lostSight(key, error) : error;
     }
+  }
+
+  /** The process ends. */
+  async close(): Promise<void> {
+    await this.#store.close?.();
   }
 
   // The call has its answer, and a failing store must not take it away. The record still says

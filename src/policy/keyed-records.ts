@@ -199,6 +199,10 @@ export class KeyedRecords implements KeyedStore {
     }
   }
 
+  async close(): Promise<void> {
+    await this.#later.close();
+  }
+
   #stored(record: KeyedRecord, state: StoredKey['state'], ttlMs: number): StoredKey {
     const { owner, fingerprint } = record;
     const { clock, replicas } = this.#parts;

@@ -45,6 +45,11 @@ export class MarkedKeys implements KeyedStore {
     await store.free(markOf(secret, 'slot', slot));
   }
 
+  async close(): Promise<void> {
+    const { store } = (await this.#opened?.catch(() => undefined)) ?? {};
+    await store?.close?.();
+  }
+
   #place(): Promise<MarkedKeysPlace> {
     this.#opened ??= this.#open().catch((error: unknown) => {
       this.#opened = undefined;

@@ -49,12 +49,22 @@ export class BrokerProcess implements BrokerSubject {
     return broker;
   }
 
-  /** The same, not started yet. `make` makes its directory something special before anything is in it. */
-  static async prepared(make: (dir: string) => void = () => {}): Promise<BrokerProcess> {
+  /**
+   * The same, not started yet. `make` makes its directory something special before anything is in it. `other`: the
+   * credentials are those of this one, which matters for letters that it has left.
+   */
+  static async prepared(
+    make: (dir: string) => void = () => {},
+    other?: BrokerProcess,
+  ): Promise<BrokerProcess> {
     const root = await mkdtemp(join(tmpdir(), 'holdfast-broker-'));
     const broker = new BrokerProcess(await commandLine(), root);
     await mkdir(broker.dir, { mode: 0o700 });
     make(broker.dir);
+    if (other !== undefined) {
+      await broker.#takeCredentials(other);
+      return broker;
+    }
     for (const [name, member] of Object.entries(members)) {
       // A worker of the command line always has a role.
       const role = member.kind === 'worker' ? (member.role ?? 'any') : null;
@@ -150,6 +160,13 @@ export class BrokerProcess implements BrokerSubject {
     if (this.#started !== undefined) await this.kill('SIGKILL');
     await this.#line[Symbol.asyncDispose]();
     await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #takeCredentials(other: BrokerProcess): Promise<void> {
+    for (const { key, value } of await other.#withRecords((records) => records.entries())) {
+      await this.#withRecords((records) => records.put(key, value));
+    }
+    for (const [name, secret] of other.#secrets) this.#secrets.set(name, secret);
   }
 
   async #withRecords<T>(

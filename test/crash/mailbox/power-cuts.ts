@@ -39,13 +39,14 @@ interface Moment {
 
 export async function cutPowerOfBroker(options: PowerOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-mailbox-power-'));
+  await using traced = await BrokerProcess.prepared();
   try {
-    const moments = momentsOf(await tracedCalls(folder, options.dice), folder, options);
+    const moments = momentsOf(await tracedCalls(traced, folder, options.dice), folder, options);
     await sideBySide(moments, async (queue) => {
       for (const moment of queue) {
         if (options.signal.aborted) return;
         options.tally.tried(mailboxPowerCuts);
-        options.tally.found(await readAfter(moment), moment.where);
+        options.tally.found(await readAfter(moment, traced), moment.where);
         rmSync(moment.image, { recursive: true });
       }
     });
@@ -55,8 +56,11 @@ export async function cutPowerOfBroker(options: PowerOptions): Promise<void> {
 }
 
 /** What a broker does to its database while it is used. */
-async function tracedCalls(folder: string, dice: Dice): Promise<readonly Call[]> {
-  await using broker = await BrokerProcess.prepared();
+async function tracedCalls(
+  broker: BrokerProcess,
+  folder: string,
+  dice: Dice,
+): Promise<readonly Call[]> {
   const { dir } = broker;
   const [told, log] = [join(folder, 'told'), join(folder, 'calls')];
   const secrets = { ann: broker.secretOf('ann'), boss: broker.secretOf('boss') };
@@ -99,10 +103,14 @@ function momentsOf(
   });
 }
 
-async function readAfter({ image, book }: Moment): Promise<readonly Violation[]> {
+/** The letters are of members who still have the credentials by which they have sent them. */
+async function readAfter(
+  { image, book }: Moment,
+  traced: BrokerProcess,
+): Promise<readonly Violation[]> {
   await using broker = await BrokerProcess.prepared((dir) => {
     for (const name of readdirSync(image)) copyFileSync(join(image, name), join(dir, name));
-  });
+  }, traced);
   try {
     await broker.launch();
   } catch {

@@ -248,13 +248,13 @@ describe('a credential of the broker', () => {
     const { stdout, stderr } = await home.run(['token', 'add', ...ann]);
     expect(stdout).toMatch(/^hfw_[\w-]{43}\n$/);
     expect(stderr).toContain("worker 'ann' has the role 'reader', may write to boss");
-    expect(stderr).toContain('add --orchestrator boss\n');
+    expect(stderr).toContain(`token add --config ${home.configFile} --orchestrator boss\n`);
     expect(stderr).not.toContain(stdout.trim());
     expect(contents(home.state)).not.toContain(stdout.trim().slice(4));
     const dir = home.file('elsewhere');
     const boss = await home.run(['token', 'add', '--orchestrator', 'boss', '--dir', dir]);
     expect(boss.stdout).toMatch(/^hfo_[\w-]{43}\n$/);
-    expect(boss.stderr).toContain(`revoke boss --dir ${dir}\n`);
+    expect(boss.stderr).toContain(` boss --dir ${dir}\n`);
     const names = async (...words: string[]) => {
       const listed = await home.run(['token', 'list', '--json', ...words]);
       return JSON.parse(listed.stdout).credentials.map(({ name }: { name: string }) => name);

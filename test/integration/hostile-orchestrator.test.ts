@@ -57,7 +57,8 @@ async function playOrchestrator(played: Played): Promise<Link> {
     if (answer === undefined) return;
     const { mailbox, seat } = mail.from;
     const body = Buffer.from(JSON.stringify(answer));
-    link.tell({ id: mail.id, to: mailbox, seat, kind: mailKinds.reply, about: mail.id, body });
+    const about = mail.about ?? mail.id;
+    link.tell({ id: mail.id, to: mailbox, seat, kind: mailKinds.reply, about, body });
   });
   for (const kind of [mailKinds.cancel, mailKinds.pull]) await link.receive(kind, () => {}, true);
   return link;

@@ -22,3 +22,8 @@ export function mayWrite(sender: Identity, recipient: Identity | undefined): boo
   }
   return recipient.kind === 'worker' && recipient.to.includes(sender.mailbox);
 }
+
+/** For whoever has a credential of another mailbox than it believes; it fits into the end of a WebSocket. */
+export function otherMailbox(mailbox: string): string {
+  return `this credential is of ${mailbox}; use that name, or another credential`;
+}

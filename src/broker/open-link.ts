@@ -6,9 +6,10 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
 import { kindOfBroker } from './broker-address.ts';
+import { BrokerError } from './broker-error.ts';
 import type { OpenLink } from './contract.ts';
 import { assertCredential } from './credential-kind.ts';
-import type { Identity } from './identity.ts';
+import { type Identity, otherMailbox } from './identity.ts';
 import { readNatsCredential } from './nats-credential.ts';
 
 export interface LinkHolder {
@@ -21,6 +22,8 @@ export interface LinkHolder {
 
 export interface LinkOptions extends LinkHolder {
   readonly seat: string;
+  /** The mailbox that the credential has to be of; absent: any. */
+  readonly mailbox?: string | undefined;
   /** The kinds of mail that are received. */
   readonly kinds: readonly string[];
   /** How long letters to us are of use at most; absent: that is left to the broker. A NATS server needs to know it. */
@@ -40,15 +43,21 @@ export interface LinkOptions extends LinkHolder {
 
 /** Throws a BrokerError if the address or the credential can never be used. */
 export function linkOpener(options: LinkOptions): OpenLink {
-  const { url, credential, seat, clock, ca } = options;
+  const { url, credential, seat, mailbox, clock, ca } = options;
   if (assertLinkable(options) === 'embedded') {
     return async (signal) => {
       const { openSocketLink } = await import('./socket/socket-link.ts');
       const store = await options.store?.();
-      return await openSocketLink({ url, secret: credential, seat, store, clock, ca }, signal);
+      return await openSocketLink(
+        { url, secret: credential, seat, mailbox, store, clock, ca },
+        signal,
+      );
     };
   }
   const { secret, id: _, ...identity } = readNatsCredential(credential);
+  if (mailbox !== undefined && mailbox !== identity.mailbox) {
+    throw new BrokerError('unauthorized', otherMailbox(identity.mailbox));
+  }
   return async (signal) => {
     const { openNatsLink } = await import('./nats/nats-link.ts');
     const store = await options.store?.();

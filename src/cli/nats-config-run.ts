@@ -116,6 +116,12 @@ function sayChanges(shell: Shell, { added, replaced, removed }: Changes): void {
     remark(shell, `${file} has a new key: the one before is revoked; give its member the new file`);
   }
   for (const file of removed) remark(shell, `${file} was removed: its credential is revoked`);
+  if (removed.length + replaced.length > 0) {
+    remark(
+      shell,
+      'a NATS server that runs already goes on accepting revoked credentials until it has the new config: run nats-server --signal reload=PID',
+    );
+  }
   if (added.length + replaced.length === 0) return;
   remark(
     shell,

@@ -31,6 +31,8 @@ export type ClientFrame =
       readonly is: 'hello';
       readonly version: number;
       readonly seat: string;
+      /** Whose it believes itself to be; with another mailbox it is refused. */
+      readonly mailbox?: string | undefined;
       readonly store?: string | undefined;
     }
   | ({ readonly is: 'deliver' } & LetterHeader)
@@ -118,6 +120,11 @@ export function isSendable(frame: ClientFrame): boolean {
   return isClientFrame(frame as unknown as Members);
 }
 
+/** How long its header says that it is; 0 if it says nothing. */
+export function headerBytesOf(frame: Buffer): number {
+  return frame.length < 4 ? 0 : Math.min(frame.length, frame.readUInt32BE(0));
+}
+
 /** `usual`: reads and checks the most frequent ones. */
 function decoded<Header>(
   isHeader: (header: Members) => boolean,
@@ -171,6 +178,7 @@ function isClientFrame(header: Members): boolean {
       return (
         isCount(header['version']) &&
         isNamed(header['seat'], isSeat) &&
+        isOptional(header['mailbox'], (one) => isNamed(one, isMailbox)) &&
         isOptional(header['store'], (one) => isNamed(one, isSeat))
       );
     default:

@@ -11,11 +11,17 @@ import { BrokerError } from '../broker-error.ts';
 import type { Letter } from '../contract.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { Handed, Member, Peer } from '../hub/member.ts';
-import type { Identity } from '../identity.ts';
+import { type Identity, otherMailbox } from '../identity.ts';
 import { closeCodeOf } from './close-codes.ts';
 import type { FrameRate } from './frame-rate.ts';
 import { FrameWriter, type StreamBelow } from './frame-writer.ts';
-import { type ClientFrame, decodeClientFrame, type HubFrame, protocolVersion } from './frames.ts';
+import {
+  type ClientFrame,
+  decodeClientFrame,
+  type HubFrame,
+  headerBytesOf,
+  protocolVersion,
+} from './frames.ts';
 import { LinkIntake } from './link-intake.ts';
 
 export interface HubSocketParts {
@@ -125,7 +131,7 @@ export class HubSocket implements Peer {
 
   #take(data: Buffer): void {
     if (this.#isOver) return;
-    this.#slowDown(this.#parts.rate.taken());
+    this.#slowDown(this.#parts.rate.taken(headerBytesOf(data)));
     const frame = decodeClientFrame(data);
     if (frame === undefined) return this.#refuseFrame();
     const { header, body } = frame;
@@ -160,6 +166,9 @@ export class HubSocket implements Peer {
       return this.#refuse('unsupported', words);
     }
     const { hub } = this.#parts;
+    if (header.mailbox !== undefined && header.mailbox !== this.#identity.mailbox) {
+      return this.#refuse('unauthorized', otherMailbox(this.#identity.mailbox));
+    }
     this.#member = hub.join(this.#identity, header.seat, this, header.store);
     const { mailbox, role } = this.#identity;
     const maxBody = hub.limits.maxBodyBytes;
@@ -246,7 +255,7 @@ export class HubSocket implements Peer {
     this.#refuse('bad_letter', 'that is no frame of this protocol');
   }
 
-  #refuse(reason: 'bad_letter' | 'unsupported' | 'lost', detail: string): void {
+  #refuse(reason: 'bad_letter' | 'unsupported' | 'unauthorized' | 'lost', detail: string): void {
     this.#endBy(new BrokerError(reason, detail));
   }
 

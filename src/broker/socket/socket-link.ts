@@ -30,6 +30,8 @@ export interface SocketLinkOptions {
   readonly secret: string;
   readonly seat: string;
   readonly clock: Clock;
+  /** The mailbox that the secret has to be of; absent: any. */
+  readonly mailbox?: string | undefined;
   /** The identity of the store in which calls are remembered. */
   readonly store?: string | undefined;
   /** Certificates to trust besides those of the system, in PEM. */
@@ -62,7 +64,7 @@ const silentAfterMs = 15_000;
 
 /** Rejects with a BrokerError. */
 export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal): Promise<Link> {
-  const { url, secret, seat, store, clock, ca } = options;
+  const { url, secret, seat, mailbox, store, clock, ca } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(new BrokerError('closed', 'not opened'));
     const socket = new WebSocket(url, subprotocol, {
@@ -97,7 +99,8 @@ export function openSocketLink(options: SocketLinkOptions, signal: AbortSignal):
       stream = response.socket;
     });
     socket.once('open', () => {
-      socket.send(encodeFrame({ is: 'hello', version: protocolVersion, seat, store }));
+      const hello = { is: 'hello', version: protocolVersion, seat, mailbox, store } as const;
+      socket.send(encodeFrame(hello));
     });
     socket.once('message', (data: Buffer) => {
       const frame = decodeHubFrame(data);

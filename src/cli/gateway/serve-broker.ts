@@ -50,6 +50,7 @@ export async function serveBroker(
     const openLink = linkOpener({
       ...{ url, credential, ca, clock, report, caught, holder: 'orchestrator' },
       seat: seatOf(host.configFile),
+      mailbox: as,
       kinds: orchestratorKinds,
       store: () => storeIdentity(store),
     });
@@ -77,7 +78,7 @@ function seatOf(configFile: string | null): string {
 /** What the broker has no room to say. */
 function withStoreWords(error: unknown, as: string): unknown {
   if (!(error instanceof BrokerError) || error.reason !== 'other_store') return error;
-  const words = `another gateway is ${as} there, or was until two minutes ago, and remembers calls in a store of its own: a call that comes to both would run twice; give both the same "store": "nats://…", or this one another name (holdfast token add --orchestrator NAME)`;
+  const words = `another gateway is ${as} there, or was until two minutes ago, and remembers calls in a store of its own: a call that comes to both would run twice; give both the same "store": "nats://…", or this one another name (a credential made where the broker runs, with: token add --orchestrator NAME)`;
   return new BrokerError('other_store', words);
 }
 

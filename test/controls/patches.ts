@@ -4530,4 +4530,57 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'nats-tried-for-ever',
+    breaks:
+      'A connection of the store that is lost as soon as it is up is tried four times a second.',
+    file: 'src/store/nats/connection-machine.ts',
+    foundBy: 'tests',
+    promise: 'store-nats',
+    tests: ['src/store/nats/connection-machine.test.ts'],
+    edits: [
+      {
+        find: "const isSteady = state.kind === 'up' && at - state.since >= steadyMs;",
+        replace: "const isSteady = state.kind === 'up' && at - state.since >= steadyMs * 0;",
+      },
+    ],
+  },
+  {
+    id: 'short-stream-looks-whole',
+    breaks:
+      'A stream that has lost what it had acknowledged counts as whole once it is written to.',
+    file: 'src/store/nats/stream-past.ts',
+    foundBy: 'tests',
+    promise: 'store-nats',
+    tests: ['src/store/nats/stream-past.test.ts'],
+    edits: [{ find: 'this.#isShort = true;', replace: 'this.#isShort = last < 0;' }],
+  },
+  {
+    id: 'erased-in-the-next-stream',
+    breaks: 'What is to be erased is erased by its number in a stream that was made anew.',
+    file: 'src/store/nats/kept-stream.ts',
+    foundBy: 'tests',
+    promise: 'durable',
+    tests: ['test/integration/nats-streams.test.ts'],
+    edits: [
+      {
+        find: 'if (incarnation === open.incarnation) await eraseOne(open, sequence);',
+        replace: 'if (incarnation !== sequence.toString()) await eraseOne(open, sequence);',
+      },
+    ],
+  },
+  {
+    id: 'stream-of-another-namespace',
+    breaks: 'Two namespaces on one NATS server have streams of the same name.',
+    file: 'src/store/nats/stream-names.ts',
+    foundBy: 'tests',
+    promise: 'store-nats',
+    tests: ['test/integration/nats-streams.test.ts'],
+    edits: [
+      {
+        find: `\`hf_\${namespace}_\${word}_\${name}\``,
+        replace: `\`hf-\${namespace}-\${word}-\${name}\``,
+      },
+    ],
+  },
 ];

@@ -17,7 +17,7 @@ import { refusal } from '../support/store-suite/subject.ts';
 import { until } from '../support/until.ts';
 
 const durable = { durability: 'durable' } as const;
-const soon = { firstMs: 20, longestMs: 100, refusedMs: 200 };
+const soon = { firstMs: 20, longestMs: 100, refusedMs: 200, steadyMs: 0 };
 
 /** The server as its operator sees it. */
 async function operator(
@@ -87,7 +87,7 @@ describe('a record on a NATS server that somebody has overwritten', () => {
     await using nats = await operator(server.url);
     const garbage = Buffer.from('garbage');
     const subject = async () => {
-      const info = await nats.call(`STREAM.INFO.hf-${namespace}-r-things`, {
+      const info = await nats.call(`STREAM.INFO.hf_${namespace}_r_things`, {
         subjects_filter: '>',
       });
       const { subjects } = info['state'] as { readonly subjects: object };
@@ -124,7 +124,7 @@ describe('what is absent in a NATS store', () => {
     await records.put('kept', 'new');
     await using nats = await operator(server.url);
     const messages = async () => {
-      const { state } = (await nats.call(`STREAM.INFO.hf-${namespace}-r-things`)) as {
+      const { state } = (await nats.call(`STREAM.INFO.hf_${namespace}_r_things`)) as {
         readonly state: { readonly messages: number };
       };
       return state.messages;
@@ -325,7 +325,7 @@ describe('values that are larger than a message', () => {
     );
     expect((await records.entries())[0]?.value).toEqual({ text: 'x'.repeat(2e6) });
     await using nats = await operator(server.url);
-    const stream = `hf-${namespace}-p-r-things`;
+    const stream = `hf_${namespace}_p_r-things`;
     const left = async () => {
       const { state } = (await nats.call(`STREAM.INFO.${stream}`)) as {
         readonly state: { readonly messages: number };
@@ -345,7 +345,7 @@ describe('values that are larger than a message', () => {
     await records.put('large', value);
     await records.put('small', 1);
     await using nats = await operator(server.url);
-    await nats.call(`STREAM.MSG.DELETE.hf-${namespace}-p-r-things`, { seq: 3 });
+    await nats.call(`STREAM.MSG.DELETE.hf_${namespace}_p_r-things`, { seq: 3 });
     await expect(records.get('large')).rejects.toMatchObject(refusal('unreadable'));
     expect((await records.entries()).map(({ key }) => key)).toEqual(['small']);
   });
@@ -390,7 +390,7 @@ describe('a stream that was deleted', () => {
     await using _store = store;
     const records = store.records('things', durable);
     const version = await records.put('key', 'old');
-    await deleteStream(server, `hf-${namespace}-r-things`);
+    await deleteStream(server, `hf_${namespace}_r_things`);
     expect(await records.get('key')).toBeUndefined();
     expect(await records.isWhole()).toBe(false);
     expect(store.health()).toMatchObject({ ok: false, isReached: true });
@@ -410,7 +410,7 @@ describe('a stream that was deleted', () => {
     const before = openNats(`${server.url}/${namespace}`, { memory });
     await before.store.records('things', durable).put('key', 'old');
     await before.store.close();
-    await deleteStream(server, `hf-${namespace}-r-things`);
+    await deleteStream(server, `hf_${namespace}_r_things`);
     for (const isWhole of [false, false, true]) {
       if (isWhole) await memory.records.remove(`${server.url}/hf-${namespace}-r-things`);
       const { store, problems } = openNats(`${server.url}/${namespace}`, { memory });
@@ -430,7 +430,7 @@ describe('a stream that was deleted', () => {
       await using one = openNats(`${server.url}/${namespace}`).store;
       await using other = openNats(`${server.url}/${namespace}`).store;
       await one.records('things', durable).put('key', 'old');
-      await deleteStream(server, `hf-${namespace}-r-things`);
+      await deleteStream(server, `hf_${namespace}_r_things`);
       // 2.10 may refuse a stream whose name was free just now.
       await until(async () => {
         const put = other.records('things', durable).put('key', 'new');

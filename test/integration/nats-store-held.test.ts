@@ -50,7 +50,7 @@ describe('a watcher of a NATS store', () => {
     using _watch = records.watch?.('', heard);
     await until(() => gaps > 0, 'the one that stays is ready');
     const nats = await connect({ servers: server.url.replace('nats://', '') });
-    const answer = await nats.request(`$JS.API.STREAM.INFO.hf-${namespace}-r-things`);
+    const answer = await nats.request(`$JS.API.STREAM.INFO.hf_${namespace}_r_things`);
     await nats.close();
     expect(answer.json()).toMatchObject({ state: { consumer_count: 1 } });
     expect(gaps).toBe(1);

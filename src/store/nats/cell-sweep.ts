@@ -39,10 +39,11 @@ export interface Swept {
 export async function sweepCells(cells: Cells): Promise<Swept> {
   const { stream } = cells;
   const now = (await stream.open()).session.now();
-  const replaced: number[] = [];
-  const all = await allMessages(stream, true, ({ sequence }) => replaced.push(sequence));
+  const replaced: StoredMessage[] = [];
+  const all = await allMessages(stream, true, (older) => replaced.push(older));
   // Before what is absent: an older message must not come to light.
-  for (const sequence of replaced) await stream.erase(sequence);
+  await stream.erase(replaced);
+  const over: StoredMessage[] = [];
   /** One for each large value, of those that were read. */
   const named = new Set<string>();
   let live = 0;
@@ -53,9 +54,10 @@ export async function sweepCells(cells: Cells): Promise<Swept> {
     if (isLive(message, now)) {
       live += 1;
       if (id !== undefined) named.add(id);
-    } else if (isOld) await stream.erase(message.sequence);
+    } else if (isOld) over.push(message);
     else dead += 1;
   }
+  await stream.erase(over);
   await sweepParts(cells, named, now);
   return { live, dead };
 }
@@ -67,8 +69,8 @@ async function sweepParts(
   now: number,
 ): Promise<void> {
   if (!(await stream.isThere())) return;
-  for (const { token, storedAt, sequence } of (await allMessages(stream, true)).values()) {
-    const isOrphan = !named.has(valueIdOf(token)) && storedAt < now - deadStaysMs;
-    if (isOrphan) await stream.erase(sequence);
-  }
+  const all = [...(await allMessages(stream, true)).values()];
+  const isOrphan = ({ token, storedAt }: StoredMessage) =>
+    !named.has(valueIdOf(token)) && storedAt < now - deadStaysMs;
+  await stream.erase(all.filter(isOrphan));
 }

@@ -12,6 +12,8 @@ import type { ValueParts } from './value-parts.ts';
 export interface Cell {
   readonly key: string;
   readonly sequence: number;
+  /** As of a message. */
+  readonly incarnation: string;
   /** The value as JSON text. */
   readonly text: string;
   /** In the shared time; null: never. */
@@ -30,7 +32,7 @@ export interface CellWrite {
   readonly replaces?: Replaced | undefined;
 }
 
-type Replaced = Pick<StoredMessage, 'sequence' | 'headers'>;
+type Replaced = Pick<StoredMessage, 'sequence' | 'incarnation' | 'headers'>;
 
 export const cellHeaders = {
   until: 'Hf-Until',
@@ -81,7 +83,7 @@ export class Cells {
 
   /** Undefined if it cannot be read. Rejects with a StoreError. */
   async cellIn(message: StoredMessage): Promise<Cell | undefined> {
-    const { body, headers, sequence } = message;
+    const { body, headers, sequence, incarnation } = message;
     const end = body.indexOf(0x0a);
     const key = keyIn(body.toString('utf8', 0, Math.max(0, end)));
     if (key === undefined) return undefined;
@@ -89,7 +91,7 @@ export class Cells {
     const text =
       named === undefined ? body.toString('utf8', end + 1) : await this.parts.read(named);
     if (text === undefined) return undefined;
-    return { key, sequence, text, expiresAt: untilOf(headers), headers };
+    return { key, sequence, incarnation, text, expiresAt: untilOf(headers), headers };
   }
 
   /** The new sequence; undefined if another than the expected one is there. Rejects with a StoreError. */
@@ -138,7 +140,7 @@ export class Cells {
     if (replaced === undefined) return;
     const named = replaced.headers.get(cellHeaders.parts);
     await this.#behind(async () => {
-      await this.stream.erase(replaced.sequence);
+      await this.stream.erase([replaced]);
       if (named !== undefined) await this.parts.drop(named);
     });
   }

@@ -11,10 +11,11 @@ import {
 
 const away = { problem: 'it is away', isPermanent: false };
 const refused = { problem: 'the password is wrong', isPermanent: true };
-const failed = (trouble = away, random = 0): ConnectionEvent => ({
+const failed = (trouble = away, random = 0, at = 0): ConnectionEvent => ({
   kind: 'failed',
   trouble,
   random,
+  at,
 });
 
 function run(...events: readonly ConnectionEvent[]) {
@@ -29,7 +30,7 @@ function run(...events: readonly ConnectionEvent[]) {
 }
 
 const due = { kind: 'due' } as const;
-const opened = { kind: 'opened' } as const;
+const opened = { kind: 'opened', at: 0 } as const;
 
 describe('the connection of a store to NATS', () => {
   it('is tried again after delays that grow up to a maximum #store-nats', () => {
@@ -58,10 +59,19 @@ describe('the connection of a store to NATS', () => {
     expect(run(failed(refused)).effects).toContainEqual({ kind: 'wait', ms: 30_000 });
   });
 
-  it('begins with short delays after it was up', () => {
-    const { effects, state } = run(failed(), due, failed(), due, opened, failed());
+  it('begins with short delays after it was up for a while', () => {
+    const lost = failed(away, 0, usualPolicy.steadyMs);
+    const { effects, state } = run(failed(), due, failed(), due, opened, lost);
     expect(effects.at(-1)).toEqual({ kind: 'wait', ms: 250 });
     expect(state).toMatchObject({ kind: 'waiting', failures: 1 });
+  });
+
+  it('is not tried more and more often where it is lost as soon as it is up #store-nats', () => {
+    const flaps = Array.from({ length: 6 }, () => [opened, failed(), due]).flat();
+    const waits = run(...flaps).effects.flatMap((effect) =>
+      effect.kind === 'wait' ? effect.ms : [],
+    );
+    expect(waits).toEqual([250, 500, 1000, 2000, 4000, 5000]);
   });
 
   it('does nothing more when it is closed', () => {
@@ -71,6 +81,6 @@ describe('the connection of a store to NATS', () => {
 
   it('ignores an end that is told twice, and a delay that is over by then', () => {
     expect(run(failed(), failed()).effects.filter(({ kind }) => kind === 'wait')).toHaveLength(1);
-    expect(run(opened, due).state).toEqual({ kind: 'up' });
+    expect(run(opened, due).state).toMatchObject({ kind: 'up' });
   });
 });

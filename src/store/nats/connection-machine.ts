@@ -1,5 +1,6 @@
 // Decides when the store connects to its NATS server: at once, and again after a loss, with growing delays and
-// jitter. A server that refuses us for good (a wrong password, no JetStream, no NATS server at all) is asked rarely:
+// jitter. The delays begin anew only after a connection that has lasted: one that is lost as soon as it is there is a
+// failure like the others. A server that refuses us for good (a wrong password, no JetStream, no NATS server at all) is asked rarely:
 // somebody has to change something first. Each trouble is reported once, and so is its end.
 
 import { backoffMs } from '../../kernel/backoff.ts';
@@ -13,14 +14,20 @@ export interface Trouble {
 
 export type ConnectionState =
   | { readonly kind: 'connecting'; readonly failures: number; readonly trouble: Trouble | null }
-  | { readonly kind: 'up' }
+  | { readonly kind: 'up'; readonly failures: number; readonly since: number }
   | { readonly kind: 'waiting'; readonly failures: number; readonly trouble: Trouble }
   | { readonly kind: 'closed' };
 
 export type ConnectionEvent =
-  | { readonly kind: 'opened' }
+  /** `at` is monotonic time. */
+  | { readonly kind: 'opened'; readonly at: number }
   /** It could not be opened, or has ended. `random` is in [0, 1). */
-  | { readonly kind: 'failed'; readonly trouble: Trouble; readonly random: number }
+  | {
+      readonly kind: 'failed';
+      readonly trouble: Trouble;
+      readonly random: number;
+      readonly at: number;
+    }
   /** The delay is over. */
   | { readonly kind: 'due' }
   | { readonly kind: 'close' };
@@ -36,12 +43,15 @@ export interface ConnectionPolicy {
   readonly longestMs: number;
   /** After a permanent refusal. */
   readonly refusedMs: number;
+  /** A connection that has lasted this long was a good one. */
+  readonly steadyMs: number;
 }
 
 export const usualPolicy: ConnectionPolicy = {
   firstMs: 250,
   longestMs: 5_000,
   refusedMs: 30_000,
+  steadyMs: 10_000,
 };
 
 type Step = readonly [ConnectionState, readonly ConnectionEffect[]];
@@ -58,28 +68,29 @@ export function connectionStep(
     case 'close':
       return [{ kind: 'closed' }, []];
     case 'opened':
-      return opened(state);
+      return opened(state, event.at);
     case 'failed':
-      return failed(state, event.trouble, event.random, policy);
+      return failed(state, event, policy);
     case 'due':
       if (state.kind !== 'waiting') return [state, []];
       return [{ ...state, kind: 'connecting' }, [{ kind: 'connect' }]];
   }
 }
 
-function opened(state: ConnectionState): Step {
+function opened(state: ConnectionState, at: number): Step {
   if (state.kind !== 'connecting') return [state, []];
-  return [{ kind: 'up' }, state.trouble === null ? [] : [{ kind: 'recovered' }]];
+  const { failures, trouble } = state;
+  return [{ kind: 'up', failures, since: at }, trouble === null ? [] : [{ kind: 'recovered' }]];
 }
 
 function failed(
   state: ConnectionState,
-  trouble: Trouble,
-  random: number,
-  { refusedMs, ...backoff }: ConnectionPolicy,
+  { trouble, random, at }: Extract<ConnectionEvent, { readonly kind: 'failed' }>,
+  { refusedMs, steadyMs, ...backoff }: ConnectionPolicy,
 ): Step {
   if (state.kind === 'waiting' || state.kind === 'closed') return [state, []];
-  const failures = state.kind === 'up' ? 0 : state.failures;
+  const isSteady = state.kind === 'up' && at - state.since >= steadyMs;
+  const failures = isSteady ? 0 : state.failures;
   const before = state.kind === 'up' ? null : state.trouble;
   // A server that is away is away, whether a connection ends or none can be had.
   const isSame =

@@ -95,15 +95,16 @@ export class Connection {
         this.#failed(why);
       })
       .catch(this.#parts.caught);
-    this.#step({ kind: 'opened' });
+    this.#step({ kind: 'opened', at: this.#parts.clock.now() });
     for (const heard of this.#listeners) heard(session);
   }
 
   #failed(error: unknown): void {
-    const { random, troubleOf, caught } = this.#parts;
+    const { clock, random, troubleOf, caught } = this.#parts;
     if (!(error instanceof NatsError)) caught(error);
     const known = error instanceof NatsError ? error : new NatsError('lost', String(error));
-    this.#step({ kind: 'failed', trouble: troubleOf(known), random: random() });
+    const trouble = troubleOf(known);
+    this.#step({ kind: 'failed', trouble, random: random(), at: clock.now() });
   }
 
   #step(event: ConnectionEvent): void {

@@ -8,15 +8,15 @@ import { StoreError } from '../store-error.ts';
 import type { Session } from './session.ts';
 import { messageIn, type StoredMessage } from './stored-message.ts';
 import { refusedChange, refusedReading } from './stream-errors.ts';
+import { ensuredStream, findStream } from './stream-finding.ts';
 import {
   incarnationIn,
-  newIncarnation,
-  perSubject,
+  olderStreamName,
   type StreamSpec,
-  streamConfig,
   streamName,
   subjectOf,
 } from './stream-names.ts';
+import { type PastChange, StreamPast } from './stream-past.ts';
 import { readPage, type StreamPage, type WantedPage } from './stream-reader.ts';
 
 export interface KeptStreamParts {
@@ -25,6 +25,8 @@ export interface KeptStreamParts {
   readonly session: () => Promise<Session>;
   /** Something that was acknowledged is gone: what has happened to it, for people. */
   readonly lost: (stream: string, what: string) => void;
+  /** It is there again. */
+  readonly restored: (stream: string) => void;
   /** The random part that this stream had when it was first used on this machine, or has now. */
   readonly remembered: (stream: string, incarnation: string) => Promise<string>;
 }
@@ -32,6 +34,7 @@ export interface KeptStreamParts {
 /** A stream as it is in one session. */
 export interface OpenStream {
   readonly session: Session;
+  readonly name: string;
   readonly incarnation: string;
   /** Whether the server removes messages by itself when their time is over. */
   readonly hasTtl: boolean;
@@ -45,6 +48,9 @@ export interface Publication {
   readonly expected?: number | undefined;
 }
 
+/** Which message it is: numbers begin anew with a stream that is made anew. */
+export type InStream = Pick<StoredMessage, 'sequence' | 'incarnation'>;
+
 export interface StreamState {
   readonly messages: number;
   readonly first: number;
@@ -53,22 +59,24 @@ export interface StreamState {
 
 export class KeptStream {
   readonly #parts: KeptStreamParts;
-  readonly name: string;
+  #name: string;
   #opening: { readonly session: Session; readonly stream: Promise<OpenStream> } | undefined;
-  #incarnation: string | undefined;
-  /** The highest sequence that was acknowledged to us. */
-  #acknowledged = 0;
-  #isWhole = true;
+  readonly #past = new StreamPast();
 
   constructor(parts: KeptStreamParts) {
     this.#parts = parts;
-    this.name = streamName(parts.spec);
+    this.#name = streamName(parts.spec);
+  }
+
+  /** On the server, as far as it is known. */
+  get name(): string {
+    return this.#name;
   }
 
   /** Whether nothing is known to be lost. Rejects with a StoreError if the server cannot be asked. */
   async isWhole(): Promise<boolean> {
     await this.#reading(async (open) => this.#state(open));
-    return this.#isWhole;
+    return this.#past.isWhole;
   }
 
   /** Rejects with a StoreError. */
@@ -78,20 +86,18 @@ export class KeptStream {
 
   /** Whether it has been made. Rejects with a StoreError. */
   async isThere(): Promise<boolean> {
+    const { spec, session } = this.#parts;
     try {
-      const { api } = await this.#parts.session();
-      await api.call(`STREAM.INFO.${this.name}`);
-      return true;
+      return (await findStream((await session()).api, spec)) !== undefined;
     } catch (error) {
-      if (isCode(error, apiCodes.streamNotFound)) return false;
-      throw refusedReading(this.#parts.spec.name, error);
+      throw refusedReading(spec.name, error);
     }
   }
 
   /** The sequence of the new message; undefined if another than the expected one is there. */
   async publish({ token, body, headers, expected }: Publication): Promise<number | undefined> {
     try {
-      const sent = await this.#again(async ({ session: { wire }, incarnation }) => {
+      return await this.#again(async ({ session: { wire }, incarnation }) => {
         const all = wire.client.headers();
         for (const [name, value] of headers ?? []) all.set(name, value);
         if (expected !== undefined) all.set(expectation, String(expected));
@@ -100,11 +106,13 @@ export class KeptStream {
         const error = errorIn(answer);
         if (error?.code === apiCodes.wrongSequence) return undefined;
         if (error !== undefined) throw error;
-        if (typeof answer['seq'] === 'number') return answer['seq'];
+        const { seq } = answer;
+        if (typeof seq === 'number') {
+          this.#past.acknowledged(incarnation, seq);
+          return seq;
+        }
         throw new NatsError('timeout', 'what answered was not the stream');
       });
-      this.#acknowledged = Math.max(this.#acknowledged, sent ?? 0);
-      return sent;
     } catch (error) {
       if (isCode(error, apiCodes.storeFailed)) await this.#assertRoom();
       throw refusedChange(this.#parts.spec.name, error);
@@ -125,7 +133,7 @@ export class KeptStream {
       const subject = subjectOf(this.#parts.spec, open.incarnation, token);
       const get = { last_by_subj: subject };
       try {
-        return messageIn(await open.session.api.call(`STREAM.MSG.GET.${this.name}`, get));
+        return messageIn(await open.session.api.call(`STREAM.MSG.GET.${open.name}`, get));
       } catch (error) {
         if (!isCode(error, apiCodes.messageNotFound)) throw error;
         // The stream of this name may be another one by now, in which nothing has this subject.
@@ -142,27 +150,34 @@ export class KeptStream {
 
   /** One page of messages, oldest first. Rejects with a StoreError. */
   page(wanted: WantedPage): Promise<StreamPage> {
-    return this.#reading(async ({ session, incarnation }) => {
-      const page = await readPage(session, this.name, wanted);
-      if (page.messages.length === 0) await this.#state({ session, incarnation });
+    return this.#reading(async (open) => {
+      const page = await readPage(open.session, open.name, wanted);
+      if (page.messages.length === 0) await this.#state(open);
       return page;
     });
   }
 
-  /** Removes one message so that it never comes back, whenever the server is killed; nothing happens if it is gone. Rejects with a StoreError. */
-  async erase(sequence: number): Promise<void> {
-    await this.#changing(async ({ session: { api, writesDeletes } }) => {
-      const request = { seq: sequence, no_erase: writesDeletes };
-      await api.call(`STREAM.MSG.DELETE.${this.name}`, request).catch((error: unknown) => {
-        if (!isCode(error, apiCodes.sequenceNotFound)) throw error;
+  /**
+   * Removes these messages so that they never come back, whenever the server is killed; nothing happens to those that
+   * are gone, or were in a stream of this name before. Rejects with a StoreError.
+   */
+  async erase(messages: readonly InStream[]): Promise<void> {
+    for (let at = 0; at < messages.length; at += eraseAtOnce) {
+      const some = messages.slice(at, at + eraseAtOnce);
+      await this.#changing(async (open) => {
+        // What was read long ago may be of a stream that was made anew since: its numbers are those of other messages.
+        if (messages.length > 1) await this.#state(open);
+        for (const { sequence, incarnation } of some) {
+          if (incarnation === open.incarnation) await eraseOne(open, sequence);
+        }
       });
-    });
+    }
   }
 
   /** Removes all with smaller numbers. Rejects with a StoreError. */
   async purgeBefore(sequence: number): Promise<void> {
-    await this.#changing(async ({ session: { api } }) => {
-      await api.call(`STREAM.PURGE.${this.name}`, { seq: sequence });
+    await this.#changing(async ({ session: { api }, name }) => {
+      await api.call(`STREAM.PURGE.${name}`, { seq: sequence });
     });
   }
 
@@ -209,57 +224,36 @@ export class KeptStream {
   }
 
   async #ensure(session: Session): Promise<OpenStream> {
-    const { spec } = this.#parts;
+    const { spec, remembered } = this.#parts;
     const { api } = session;
-    const info = () => api.call(`STREAM.INFO.${this.name}`);
-    const create = () =>
-      api.call(`STREAM.CREATE.${this.name}`, streamConfig(spec, newIncarnation()));
-    const found = await info()
-      .catch((error: unknown) => {
-        if (isCode(error, apiCodes.streamNotFound)) return create();
-        throw error;
-      })
-      .catch((error: unknown) => {
-        // Another process has made it in this moment.
-        if (isCode(error, apiCodes.otherConfig)) return info();
-        throw error;
-      });
-    const config = membersOf(found['config']);
-    const incarnation = incarnationIn(spec, config['subjects']);
-    const isOurs =
-      incarnation !== undefined &&
-      config['retention'] === 'limits' &&
-      config['max_msgs_per_subject'] === perSubject(spec);
-    if (!isOurs) {
-      const told = `the stream ${this.name} on the NATS server is none of ours: delete it there, or use another namespace in the address`;
-      throw new NatsError('unsupported', told);
-    }
+    const past = this.#past;
+    let found = await ensuredStream(api, spec, past.kept);
     // Of what may be forgotten nothing is missed.
     if (!spec.isForgetful) {
-      this.#incarnation ??= await this.#parts.remembered(this.name, incarnation);
+      // By the older name: what was remembered before still counts.
+      past.kept ??= await remembered(olderStreamName(spec), found.incarnation);
+      if (past.kept !== found.incarnation) found = await ensuredStream(api, spec, past.kept);
+      this.#told(past.found(found.incarnation, found.last), found.name);
     }
-    this.#compare(incarnation, Number(membersOf(found['state'])['last_seq']));
-    return { session, incarnation, hasTtl: config['allow_msg_ttl'] === true };
+    const { name, incarnation, hasTtl } = found;
+    this.#name = name;
+    return { session, name, incarnation, hasTtl };
   }
 
-  #compare(incarnation: string, last: number): void {
-    const isOther = this.#incarnation !== undefined && this.#incarnation !== incarnation;
-    const isShort = !isOther && last < this.#acknowledged;
-    this.#incarnation = incarnation;
-    if (!isOther && !isShort) return;
-    this.#acknowledged = last;
-    if (this.#parts.spec.isForgetful) return;
-    this.#isWhole = false;
-    const what = isOther ? 'was deleted and made anew' : 'has lost what it had acknowledged';
-    this.#parts.lost(this.name, what);
+  #told(change: PastChange | undefined, name: string): void {
+    if (change === undefined) return;
+    if (change === 'restored') return this.#parts.restored(name);
+    const what =
+      change === 'other' ? 'was deleted and made anew' : 'has lost what it had acknowledged';
+    this.#parts.lost(name, what);
   }
 
   /** Also notices that the stream is another one than the one that was opened. */
-  async #state({ session, incarnation }: Omit<OpenStream, 'hasTtl'>): Promise<StreamState> {
-    const found = await session.api.call(`STREAM.INFO.${this.name}`);
+  async #state({ session, name, incarnation }: OpenStream): Promise<StreamState> {
+    const found = await session.api.call(`STREAM.INFO.${name}`);
     const now = incarnationIn(this.#parts.spec, membersOf(found['config'])['subjects']);
     if (now !== incarnation) {
-      throw new NatsError('absent', `the stream ${this.name} was made anew`);
+      throw new NatsError('absent', `the stream ${name} was made anew`);
     }
     const { messages, first_seq: first, last_seq: last } = membersOf(found['state']);
     const next = Number(last) + 1;
@@ -272,4 +266,13 @@ export class KeptStream {
   }
 }
 
+async function eraseOne({ session, name }: OpenStream, sequence: number): Promise<void> {
+  const request = { seq: sequence, no_erase: session.writesDeletes };
+  await session.api.call(`STREAM.MSG.DELETE.${name}`, request).catch((error: unknown) => {
+    if (!isCode(error, apiCodes.sequenceNotFound)) throw error;
+  });
+}
+
+/** Before the next it is looked whether the stream is still the same. */
+const eraseAtOnce = 128;
 const expectation = 'Nats-Expected-Last-Subject-Sequence';

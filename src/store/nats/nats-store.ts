@@ -71,7 +71,8 @@ export class NatsStore implements Store {
   readonly #running = new Set<Promise<unknown>>();
   #sweeping: Disposable;
   #isSweeping = false;
-  #damage: string | undefined;
+  /** What is missing, by stream; bound: one for each name in the source. */
+  readonly #damage = new Map<KeptStream, string>();
   #closing: Promise<void> | undefined;
 
   constructor(place: NatsPlace, options: NatsStoreOptions) {
@@ -143,7 +144,7 @@ export class NatsStore implements Store {
   health(): StoreHealth {
     const { problem } = this.#connection;
     if (problem !== undefined) return { ok: false, problem };
-    const damage = this.#damage;
+    const [damage] = this.#damage.values();
     return damage === undefined ? { ok: true } : { ok: false, isReached: true, problem: damage };
   }
 
@@ -182,15 +183,17 @@ export class NatsStore implements Store {
   #stream(word: StreamWord, name: string, maxMessages: number, isForgetful = false): KeptStream {
     const { url, namespace } = this.#place;
     const { memory } = this.#options;
-    return new KeptStream({
+    const stream: KeptStream = new KeptStream({
       spec: { namespace, word, name, maxMessages, isForgetful },
       session: () => this.#connection.session(),
-      lost: (stream, what) => this.#lost(stream, what),
-      remembered: async (stream, incarnation) =>
+      lost: (streamName, what) => this.#lost(stream, streamName, what),
+      restored: (streamName) => this.#restored(stream, streamName),
+      remembered: async (streamName, incarnation) =>
         memory === undefined
           ? incarnation
-          : await rememberedStream(memory, `${url}/${stream}`, incarnation),
+          : await rememberedStream(memory, `${url}/${streamName}`, incarnation),
     });
+    return stream;
   }
 
   #cells(word: StreamWord, name: string, limit: number, isForgetful = false): Cells {
@@ -245,13 +248,19 @@ export class NatsStore implements Store {
     for (const cells of this.#swept) if (await cells.stream.isThere()) await sweepCells(cells);
   }
 
-  #lost(stream: string, what: string): void {
+  #lost(kept: KeptStream, stream: string, what: string): void {
     const folder = this.#options.memory?.folder;
     const remedy =
       folder === undefined ? 'start Holdfast again' : `remove ${folder}, and start Holdfast again,`;
     const problem = `the stream ${stream} at ${this.#place.url} ${what}, so what was kept in it is missing: restore it, or ${remedy} to go on without it`;
-    this.#damage ??= problem;
+    this.#damage.set(kept, problem);
     this.#say('damaged', problem);
+  }
+
+  #restored(kept: KeptStream, stream: string): void {
+    this.#damage.delete(kept);
+    const place = `the stream ${stream} at ${this.#place.url}`;
+    this.#complaints.recovered(place, 'is there again, with what was kept in it');
   }
 
   #unreadable(name: string, count: number): void {

@@ -6,6 +6,8 @@ import { type Members, membersOf } from '../../nats/jet-stream-api.ts';
 export interface StoredMessage {
   /** The last part of its subject. */
   readonly token: string;
+  /** The part before it: which stream of this name it is in. */
+  readonly incarnation: string;
   readonly sequence: number;
   /** When the server has stored it, in milliseconds of the server's clock. */
   readonly storedAt: number;
@@ -18,7 +20,7 @@ export interface StoredMessage {
 export function messageIn(answer: Members): StoredMessage {
   const { subject, seq, hdrs, data, time } = membersOf(answer['message']);
   return {
-    token: tokenIn(String(subject)),
+    ...partsIn(String(subject)),
     sequence: Number(seq),
     // biome-ignore lint/style/noRestrictedGlobals: it reads a text, not a clock
     storedAt: Date.parse(`${String(time).slice(0, 23).replace(/Z$/, '')}Z`),
@@ -36,7 +38,7 @@ export function messageFrom({ subject, reply, headers, data }: Msg): Delivered |
   const found = new Map<string, string>();
   for (const name of headers?.keys() ?? []) found.set(name, headers?.get(name) ?? '');
   return {
-    token: tokenIn(subject),
+    ...partsIn(subject),
     sequence: Number(parts[at]),
     storedAt: Number(parts[at + 2]) / 1_000_000,
     headers: found,
@@ -54,8 +56,9 @@ export interface Delivered extends StoredMessage {
   readonly pending: number;
 }
 
-function tokenIn(subject: string): string {
-  return subject.slice(subject.lastIndexOf('.') + 1);
+function partsIn(subject: string): Pick<StoredMessage, 'token' | 'incarnation'> {
+  const [incarnation = '', token = ''] = subject.split('.').slice(-2);
+  return { token, incarnation };
 }
 
 /** As they are in a message: a line of their own each, after a first line. */

@@ -20,7 +20,13 @@ export interface StreamSpec {
 /** What is forgettable has this much of the server's memory. */
 const forgetfulBytes = 64 * 1024 * 1024;
 
+/** No namespace has the character between the parts of it: so no two have a stream of the same name. */
 export function streamName({ namespace, word, name }: StreamSpec): string {
+  return `hf_${namespace}_${word}_${name}`;
+}
+
+/** As streams were named before; one of another namespace may have the same. */
+export function olderStreamName({ namespace, word, name }: StreamSpec): string {
   return `hf-${namespace}-${word}-${name}`;
 }
 

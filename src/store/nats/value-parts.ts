@@ -71,7 +71,7 @@ export class ValueParts {
     const { id, count } = namedIn(named) ?? { id: '', count: 0 };
     await each(count, async (index) => {
       const part = await this.stream.last(tokenOf(id, index));
-      if (part !== undefined) await this.stream.erase(part.sequence);
+      if (part !== undefined) await this.stream.erase([part]);
     });
   }
 }

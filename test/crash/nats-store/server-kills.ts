@@ -32,7 +32,7 @@ const killsOfServer = 5;
 const stepsBetween = 90;
 /** More than a block of the server's file: what is older is in blocks that are not written again. */
 const filling = { records: 45, bytes: 200_000 };
-const soon = { firstMs: 20, longestMs: 100, refusedMs: 200 };
+const soon = { firstMs: 20, longestMs: 100, refusedMs: 200, steadyMs: 0 };
 const durable = { durability: 'durable' } as const;
 const leaseMs = 3_600_000;
 const dayMs = 86_400_000;

@@ -105,7 +105,7 @@ export async function orAway<T>(reading: Promise<T>): Promise<T | StoreError> {
 }
 
 /** What is wrong with it is said by the operation that fails. */
-async function openForCommand(shell: Shell, address: string): Promise<Store> {
+export async function openForCommand(shell: Shell, address: string): Promise<Store> {
   const { openNatsStore } = await import('../store/nats/open-nats-store.ts');
   const caught = (error: unknown) => remark(shell, `an error of the shared store: ${error}`);
   return openNatsStore(address, { clock: shell.clock, report: () => {}, caught });

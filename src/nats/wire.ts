@@ -113,10 +113,18 @@ export class Wire<E extends Refused> {
       ...(queue === undefined ? {} : { queue }),
       // An error that is thrown to the client would stop it from reading.
       callback: (error, message) => {
-        if (error === null) contain(() => heard(message), this.#caught);
+        if (error === null && this.#over === undefined) {
+          contain(() => heard(message), this.#caught);
+        }
       },
     });
-    return { [Symbol.dispose]: () => subscription.unsubscribe() };
+    return {
+      [Symbol.dispose]: () => {
+        // What is sent after the end of a connection is thrown by its socket, where nobody can catch it.
+        const isOver = this.#over !== undefined || this.#connection.isClosed();
+        if (!isOver) subscription.unsubscribe();
+      },
+    };
   }
 
   /** A subject of our own for answers. */
@@ -142,6 +150,8 @@ export class Wire<E extends Refused> {
   async close(lastWords: (connection: NatsConnection) => Promise<void>): Promise<void> {
     try {
       if (!this.#connection.isClosed()) await lastWords(this.#connection);
+      // The client sends what it was given a moment later; after the close its socket would throw.
+      await new Promise((resolve) => setImmediate(resolve));
     } catch {
       // It was lost in the meantime.
     }

@@ -1,6 +1,8 @@
 // The bus between replicas on a NATS server: the one that has their store, over a connection of its own, so that what
-// is passed on between replicas does not hold up what is stored. Nothing is kept there.
+// is passed on between replicas does not hold up what is stored. Nothing is kept there. A user who may not use its
+// subjects is noticed when it connects, by asking itself, and whenever the server refuses one.
 
+import { randomBytes } from 'node:crypto';
 import type { Msg } from '@nats-io/transport-node';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { type Caught, ignored } from '../kernel/contain.ts';
@@ -16,6 +18,8 @@ export interface NatsBusParts {
   readonly clock: Clock;
   readonly random?: Random;
   readonly caught: Caught;
+  /** What does not work and what to do, in one line; each kind of subject once. */
+  readonly report?: (problem: string) => void;
 }
 
 interface Subscribed {
@@ -26,6 +30,9 @@ interface Subscribed {
   live: Disposable | undefined;
 }
 
+/** The third part of the subjects between replicas that name one of them. */
+const busSubjects = ['claim', 'tunnel', 'open', 'life', 'taken'] as const;
+const mostRefused = 16;
 /** Of a server that says nothing else. */
 const usualBytes = 1_048_576;
 
@@ -38,6 +45,8 @@ export class NatsBus implements Bus, AsyncDisposable {
   readonly #losses = new Set<() => void>();
   /** Until they are disposed; bound: the parts of one replica. */
   readonly #returns = new Set<() => void>();
+  /** Kinds of subjects that the server has refused, which were reported; at most `mostRefused`. */
+  readonly #refused = new Set<string>();
   #session: Session | undefined;
 
   constructor(parts: NatsBusParts) {
@@ -111,6 +120,7 @@ export class NatsBus implements Bus, AsyncDisposable {
 
   #opened(session: Session): void {
     this.#session = session;
+    session.wire.onViolation((subject) => this.#violated(subject));
     for (const one of this.#subscribed) listen(session, one);
     for (const back of [...this.#returns]) back();
     session.wire.ended
@@ -119,6 +129,38 @@ export class NatsBus implements Bus, AsyncDisposable {
         for (const lost of [...this.#losses]) lost();
       })
       .catch(this.#parts.caught);
+    this.#probe(session).catch(this.#parts.caught);
+  }
+
+  /** Asks itself at a subject of each kind that replicas use; what the server refuses, the wire tells. */
+  async #probe({ wire }: Session): Promise<void> {
+    const { namespace } = this.#parts.place;
+    const id = randomBytes(8).toString('hex');
+    for (const kind of busSubjects) {
+      const subject = `hfr.${namespace}.${kind}.${id}`;
+      using _heard = wire.subscribe(subject, (message) => void message.respond());
+      try {
+        await wire.ask(subject);
+      } catch (error) {
+        if (!(error instanceof NatsError)) throw error;
+        // It was heard and not answered, or the answer was not heard.
+        if (error.reason === 'timeout') return this.#violated('_INBOX.>');
+        if (wire.over !== undefined) return;
+      }
+    }
+  }
+
+  #violated(subject: string): void {
+    const kind = subject
+      .split('.')
+      .slice(0, subject.startsWith('hfr.') ? 3 : 1)
+      .join('.');
+    if (this.#refused.has(kind) || this.#refused.size >= mostRefused) return;
+    this.#refused.add(kind);
+    const { url } = this.#parts.place;
+    this.#parts.report?.(
+      `replicas do not reach each other at ${url}: the user in "store" may not use the subject ${subject}; let it publish and subscribe to "hfr.>" and "_INBOX.>"`,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -129,7 +171,10 @@ export class NatsBus implements Bus, AsyncDisposable {
 function listen({ wire }: Session, one: Subscribed): void {
   const heard = (message: Msg) => {
     const { subject, data } = message;
-    one.heard({ subject, body: data, answer: (body) => void message.respond(body) });
+    const answer = (body: Uint8Array) => {
+      if (wire.over === undefined) message.respond(body);
+    };
+    one.heard({ subject, body: data, answer });
   };
   one.live = wire.subscribe(one.subject, heard, one.group);
 }

@@ -4583,4 +4583,23 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'refused-subjects-of-replicas',
+    breaks: 'Nobody is told that replicas may not use the subjects by which they reach each other.',
+    file: 'src/replicas/nats-bus.ts',
+    foundBy: 'tests',
+    promise: 'replicas',
+    tests: ['test/integration/replica-tunnels.test.ts'],
+    edits: [{ find: 'this.#probe(session).catch(this.#parts.caught);', replace: '' }],
+  },
+  {
+    id: 'damaged-counts-are-silent',
+    breaks:
+      'A count on a NATS server that somebody has overwritten is not used, and nobody is told.',
+    file: 'src/store/nats/cells.ts',
+    foundBy: 'tests',
+    promise: 'store-nats',
+    tests: ['test/integration/nats-store-faults.test.ts'],
+    edits: [{ find: 'if (isDamaged && error.cause === undefined) tell();', replace: '' }],
+  },
 ];

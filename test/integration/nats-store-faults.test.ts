@@ -106,6 +106,39 @@ describe('a record on a NATS server that somebody has overwritten', () => {
   });
 });
 
+describe('a count on a NATS server that somebody has overwritten', () => {
+  it('is reported once, however often it is asked for #store-nats', async () => {
+    await using server = await startPlainNats();
+    const namespace = newNamespace();
+    const { store, problems } = openNats(`${server.url}/${namespace}`);
+    await using _store = store;
+    await using nats = await operator(server.url);
+    const window = { limit: 5, windowMs: null };
+    const counter = store.counter('takes', durable);
+    const shape = (value: unknown) => typeof value === 'number';
+    const counts = store.records('spent', { ...durable, shape });
+    await counter.take('key', 3, window);
+    await counts.put('key', 3);
+    for (const stream of [`hf_${namespace}_n_takes`, `hf_${namespace}_r_spent`]) {
+      const { message } = (await nats.call(`STREAM.MSG.GET.${stream}`, { seq: 1 })) as {
+        readonly message: { readonly subject: string };
+      };
+      nats.nats.publish(message.subject, Buffer.from('"key"\n"garbage"'));
+    }
+    await nats.nats.flush();
+    for (let time = 0; time < 3; time += 1) {
+      expect(await counter.take('key', 0, window)).toEqual({ isTaken: true, left: 5 });
+      await expect(counts.get('key')).rejects.toMatchObject(refusal('unreadable'));
+      const changed = counts.putIfAbsent('key', 1);
+      await expect(changed).rejects.toMatchObject(refusal('unreadable'));
+    }
+    expect(problems.map(({ kind, detail }) => [kind, detail])).toEqual([
+      ['damaged', expect.stringMatching(/^a value of "takes" at nats:.* is damaged/)],
+      ['damaged', expect.stringMatching(/^a value of "spent" at nats:.* is damaged/)],
+    ]);
+  });
+});
+
 describe('what is absent in a NATS store', () => {
   it('is erased after a while, and never comes back #store-nats #no-growth', async () => {
     await using server = await startPlainNats();

@@ -59,3 +59,35 @@ describe('a tunnel over a real NATS server', () => {
     expect([next?.destroyed, one.size, other.size]).toEqual([false, 1, 1]);
   });
 });
+
+describe('a user who may not use the subjects between replicas', () => {
+  it.each([
+    ['publish', 'hfr.*.claim.>', /may not use the subject hfr\.[^.]+\.claim\./],
+    ['subscribe', 'hfr.*.life.>', /may not use the subject hfr\.[^.]+\.life\./],
+    ['subscribe', 'hfr.*.breaker', /may not use the subject hfr\.[^.]+\.breaker;/],
+  ])(
+    'is told so when it may not %s %s, once and by the subject #replicas',
+    async (verb, denied, words) => {
+      await using nats = await startPlainNats(
+        `authorization { users: [ { user: a, password: b, permissions: { ${verb}: {`,
+        `  deny: [${JSON.stringify(denied)}] } } } ] }`,
+      );
+      const address = `${nats.url.replace('nats://', 'nats://a:b@')}/${newNamespace()}`;
+      const place = natsPlaceIn(address);
+      if (place === undefined) throw new Error('it is no address');
+      const reported: string[] = [];
+      const report = (problem: string) => void reported.push(problem);
+      const caught = (error: unknown) => {
+        throw error;
+      };
+      await using bus = new NatsBus({ place, clock: systemClock, caught, report });
+      const subjects = `hfr.${place.namespace}`;
+      for (const word of ['life.aaaaaaaa', 'breaker'])
+        bus.subscribe(`${subjects}.${word}`, () => {});
+      await until(() => reported.length > 0, 'it to be reported');
+      // When it has asked itself about everything, and been refused again.
+      await bus.ask(`${subjects}.claim.aaaaaaaa`, new Uint8Array(), 5_000).catch(() => {});
+      expect(reported).toEqual([expect.stringMatching(words)]);
+    },
+  );
+});

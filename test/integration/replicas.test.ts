@@ -2,6 +2,7 @@
 // that takes turns, a budget, keys, cached results and questions that meet at several of them, and replicas that are
 // stopped and killed under load. What ran is judged by the ledger of the servers.
 
+import { writeFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -325,6 +326,27 @@ describe('a gateway that cannot be a replica', () => {
     await until(async () => {
       return (await fetch(new URL('/readyz', again.url))).status === 200;
     }, 'it is ready');
+  });
+
+  it('is told so by doctor, before it is started #replicas #command-line', async () => {
+    await using nats = await startPlainNats();
+    const config = { http: {}, store: `${nats.url}/one`, mcpServers: {} };
+    await using home = await GatewayHome.create(config);
+    await (await home.serve()).stop();
+    await using other = await GatewayHome.create(config);
+    const keyChecks = async (at: GatewayHome) => {
+      const { stdout } = await at.run(['doctor', '--json']);
+      const { checks } = JSON.parse(stdout) as {
+        readonly checks: readonly { readonly kind: string; readonly subject: string }[];
+      };
+      return checks.filter(({ subject }) => subject === 'keyFile');
+    };
+    expect(await keyChecks(home)).toMatchObject([{ kind: 'ok' }]);
+    const missing = { kind: 'finding', text: expect.stringContaining('is missing') };
+    expect(await keyChecks(other)).toMatchObject([missing]);
+    writeFileSync(other.file('holdfast.key'), `${'ab'.repeat(32)}\n`, { mode: 0o600 });
+    const text = expect.stringMatching(/the key in .*holdfast\.key is not that of the other/);
+    expect(await keyChecks(other)).toMatchObject([{ kind: 'finding', text }]);
   });
 
   it.each([

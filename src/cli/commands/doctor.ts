@@ -25,7 +25,7 @@ import { instanceStatus } from '../target.ts';
 
 const help = `
 This checks Node, the config file and its servers, the permissions of the config file and the state
-directory, the broker if the config names one, and how server processes are contained on this machine. Every server is started as a call
+directory, the broker if the config names one, the key if the store is shared, and how server processes are contained on this machine. Every server is started as a call
 would start it, asked for its lists, and stopped again, and tools that clients do not get under
 their own names and patterns of roles that match nothing are reported (in "deny" that is a problem: nothing is denied);
 with --no-start only commands, addresses and what stored lists show are checked. The exit code is 1 if a problem was found.
@@ -99,6 +99,7 @@ async function allChecks(
   ]);
   const instance = await instanceStatus(shell, loaded?.file ?? null);
   const { checkBrokerOf } = await import('../checks/broker.ts');
+  const { checkReplicaKey } = await import('../checks/replica-key.ts');
   return [
     machine.checkNode(process.version),
     ...reading.checks,
@@ -106,6 +107,7 @@ async function allChecks(
     ...ofServers,
     ...(loaded ? isolation.checkIsolation(loaded.config) : []),
     ...(loaded?.file ? await tokenChecks(shell, loaded.config, loaded.file) : []),
+    ...(loaded ? await checkReplicaKey(shell, loaded) : []),
     ...checkInstance(instance, clock.wallNow()),
     ...(loaded && instance === undefined ? await checkBrokerOf(shell, loaded) : []),
     ofState,

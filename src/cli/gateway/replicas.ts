@@ -9,6 +9,7 @@ import type { LoadedConfig } from '../../config/loaded.ts';
 import { specHash } from '../../config/spec-hash.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { natsPlaceIn } from '../../nats/nats-address.ts';
 import type { HostEvent } from '../../observe/events.ts';
@@ -18,11 +19,11 @@ import { NatsBus } from '../../replicas/nats-bus.ts';
 import { Tunnels } from '../../replicas/tunnel/tunnels.ts';
 import { keyFrom } from '../../store/key-file.ts';
 import { StoreError } from '../../store/store-error.ts';
+import { keyMark, keyRecord, markIn, otherKeyRemedy, otherKeyWords } from './replica-key.ts';
 import { assertSharedFront } from './safe-start.ts';
 
 /** So long a replica that ends stays, so that a balancer which looks at /readyz notices. */
 const noticeMs = 2_000;
-const keyRecord = 'key';
 /** So often a store is asked for it that could not be read. */
 const compareMs = 1_000;
 
@@ -76,8 +77,12 @@ export class Replicas implements AsyncDisposable {
     this.#claims = new ClaimQuestions({ bus, subjects: this.#subjects, id, secret });
   }
 
-  /** Undefined where the store is not shared. Throws a Fault. */
-  static async open({ config, file }: LoadedConfig, clock: Clock): Promise<Replicas | undefined> {
+  /** Undefined where the store is not shared. `report` is told what people should know. Throws a Fault. */
+  static async open(
+    { config, file }: LoadedConfig,
+    clock: Clock,
+    report: (problem: string) => void = ignored,
+  ): Promise<Replicas | undefined> {
     const place = natsPlaceIn(config.store);
     if (place === undefined) return undefined;
     const { keyFile, http } = config;
@@ -87,7 +92,8 @@ export class Replicas implements AsyncDisposable {
       const why = error instanceof Error ? error.message : String(error);
       throw new Fault('invalid_request', `${why}; set "keyFile" in the config`, {}, error);
     });
-    const bus: NatsBus = new NatsBus({ place, clock, caught: (error) => replicas.#caught(error) });
+    const caught = (error: unknown) => replicas.#caught(error);
+    const bus: NatsBus = new NatsBus({ place, clock, caught, report });
     const replicas: Replicas = new Replicas({
       key,
       keyFile: keyPlace,
@@ -175,22 +181,16 @@ export class Replicas implements AsyncDisposable {
 
   /** What is wrong; `unknown`: the store cannot be read, and says so itself. */
   async #compareKeys(host: OpenedHost): Promise<Fault | 'same' | 'unknown'> {
-    const records = host.records('replicas', { durability: 'durable' });
-    const mark = createHmac('sha256', this.key).update('replicas of holdfast: mark').digest('hex');
+    const records = host.records(keyRecord.records, { durability: 'durable' });
+    const mark = keyMark(this.key);
     try {
-      const put = await records.putIfAbsent(keyRecord, { mark });
-      const { mark: known } = (put.isPut ? { mark } : (put.entry?.value ?? {})) as {
-        readonly mark?: unknown;
-      };
-      if (known === mark) return 'same';
+      const put = await records.putIfAbsent(keyRecord.key, { mark });
+      if (put.isPut || markIn(put.entry?.value) === mark) return 'same';
     } catch (error) {
       if (error instanceof StoreError) return 'unknown';
       throw error;
     }
-    return new Fault(
-      'invalid_request',
-      `the key in ${this.#keyFile} is not that of the other replicas on this store: copy theirs to this place ("keyFile" in the config), or give this one a store of its own (another name at the end of its nats:// address)`,
-    );
+    return new Fault('invalid_request', `${otherKeyWords(this.#keyFile)}: ${otherKeyRemedy}`);
   }
 
   #caught(error: unknown): void {

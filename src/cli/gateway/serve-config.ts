@@ -10,7 +10,6 @@ import type { Replica } from '../../downstream/replica.ts';
 import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
 import { reportedAtOnce } from '../command-failure.ts';
@@ -66,7 +65,7 @@ export async function serveConfig(
       : undefined;
   // One that serves a single client, or commands on this machine alone, is no replica.
   const isReplica = options.stdio !== true && options.forConnect === undefined;
-  await using replicas = isReplica ? await replicasOf(loaded, shell.clock) : undefined;
+  await using replicas = isReplica ? await replicasOf(loaded, shell) : undefined;
   let serves = () => {};
   const serving = new Promise<void>((resolve) => {
     serves = resolve;
@@ -166,10 +165,10 @@ function isSameAddress(one: string, other: string): boolean {
 }
 
 /** Loaded only where there may be some. Throws a Fault. */
-async function replicasOf(loaded: LoadedConfig, clock: Clock): Promise<Replicas | undefined> {
+async function replicasOf(loaded: LoadedConfig, shell: Shell): Promise<Replicas | undefined> {
   if (!isNatsAddress(loaded.config.store)) return undefined;
   const { Replicas } = await import('./replicas.ts');
-  return await Replicas.open(loaded, clock);
+  return await Replicas.open(loaded, shell.clock, (problem) => remark(shell, problem));
 }
 
 function gatewayFor(

@@ -189,3 +189,14 @@ function keyIn(line: string): string | undefined {
 export function unreadable(name: string): StoreError {
   return new StoreError('unreadable', `a value in ${name} is damaged or is none of ours`);
 }
+
+/** What is damaged is told, and rejects as before; a server that cannot be asked says so itself. */
+export async function tellingDamage<T>(work: () => Promise<T>, tell: () => void): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isDamaged = error instanceof StoreError && error.reason === 'unreadable';
+    if (isDamaged && error.cause === undefined) tell();
+    throw error;
+  }
+}

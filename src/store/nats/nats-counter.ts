@@ -11,7 +11,7 @@ import {
 } from '../contract/counter.ts';
 import { StoreError } from '../store-error.ts';
 import { CellRoom } from './cell-room.ts';
-import type { Cells } from './cells.ts';
+import { type Cells, tellingDamage } from './cells.ts';
 import { Lanes } from './lanes.ts';
 import type { WordParts } from './word-parts.ts';
 
@@ -21,13 +21,19 @@ const freeTries = 4;
 const longestWaitMs = 50;
 
 export function natsCounter(
-  { changing, clock, random }: WordParts,
+  { changing, clock, random, damagedOne }: WordParts,
   cells: Cells,
   name: string,
   { maxEntries }: CounterOptions & { readonly maxEntries: number },
 ): Counter {
   const lanes = new Lanes();
   const room = new CellRoom(cells, name, maxEntries);
+
+  /** Something that is no count begins at zero. */
+  const known = (taken: number | undefined): number => {
+    if (taken === undefined) damagedOne(name);
+    return taken ?? 0;
+  };
 
   /** Undefined if another was faster. */
   const tryTake = async (
@@ -41,7 +47,7 @@ export function natsCounter(
     const open = message && (await cells.read(key));
     // It was changed between the two readings.
     if (open !== undefined && open.sequence !== message?.sequence) return undefined;
-    const taken = open === undefined ? 0 : takenIn(open.text);
+    const taken = open === undefined ? 0 : known(takenIn(open.text));
     const left = Math.max(0, limit - taken);
     if (amount > left) {
       const canWait = amount <= limit && open !== undefined && open.expiresAt !== null;
@@ -79,15 +85,25 @@ export function natsCounter(
   return {
     take: async (key, amount, window) => {
       assertAmounts(amount, window.limit, window.windowMs);
-      return await changing(() => lanes.run(key, () => take(key, amount, window)));
+      const told = () =>
+        tellingDamage(
+          () => take(key, amount, window),
+          () => damagedOne(name),
+        );
+      return await changing(() => lanes.run(key, told));
     },
     reset: (key) => changing(() => lanes.run(key, () => reset(key))),
   };
 }
 
-function takenIn(text: string): number {
-  const { taken } = JSON.parse(text) as { readonly taken?: unknown };
-  return typeof taken === 'number' ? taken : 0;
+/** Undefined if it is no count. */
+function takenIn(text: string): number | undefined {
+  try {
+    const { taken } = (JSON.parse(text) ?? {}) as { readonly taken?: unknown };
+    return Number.isSafeInteger(taken) && Number(taken) >= 0 ? Number(taken) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -12,7 +12,15 @@ import type {
 import { jsonText } from '../store.ts';
 import { CellRoom } from './cell-room.ts';
 import { allMessages } from './cell-sweep.ts';
-import { type Cell, type Cells, type CellWrite, cellHeaders, isLive, unreadable } from './cells.ts';
+import {
+  type Cell,
+  type Cells,
+  type CellWrite,
+  cellHeaders,
+  isLive,
+  tellingDamage,
+  unreadable,
+} from './cells.ts';
 import { Lanes } from './lanes.ts';
 import type { StoredMessage } from './stored-message.ts';
 import type { WordParts } from './word-parts.ts';
@@ -21,14 +29,18 @@ import type { WordParts } from './word-parts.ts';
 const tries = 64;
 
 export function natsRecords(
-  { during, changing, watch, unreadable: tellUnreadable }: WordParts,
+  { during, changing, watch, unreadable: tellUnreadable, damagedOne }: WordParts,
   cells: Cells,
   name: string,
   { durability, maxEntries, shape = () => true }: RecordsOptions & { readonly maxEntries: number },
 ): Records {
   const lanes = new Lanes();
   const room = durability === 'forgetful' ? undefined : new CellRoom(cells, name, maxEntries);
-  const change = <T>(key: string, work: () => Promise<T>) => changing(() => lanes.run(key, work));
+  /** What may be lost at any time is read anew; nobody has to do anything. */
+  const told = <T>(work: () => Promise<T>) =>
+    durability === 'forgetful' ? work() : tellingDamage(work, () => damagedOne(name));
+  const change = <T>(key: string, work: () => Promise<T>) =>
+    changing(() => lanes.run(key, () => told(work)));
 
   const entryOf = async (cell: Cell): Promise<RecordEntry> => {
     const value = parsed(cell.text);
@@ -134,7 +146,7 @@ export function natsRecords(
   };
 
   return {
-    get: (key) => during(() => find(key)),
+    get: (key) => during(() => told(() => find(key))),
     put: (key, value, options) => change(key, async () => put(key, jsonText(value), options)),
     putIfAbsent: (key, value, options) =>
       change(key, async () => putIfAbsent(key, jsonText(value), options)),

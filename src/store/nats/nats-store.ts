@@ -98,6 +98,7 @@ export class NatsStore implements Store {
           throw refusedBefore(error);
         }),
       unreadable: (name, count) => this.#unreadable(name, count),
+      damagedOne: (name) => this.#damagedOne(name),
       watch: (stream, prefix, heard) => this.#watch(stream, prefix, heard),
     };
     this.#sweeping = this.#sweepLater();
@@ -269,6 +270,11 @@ export class NatsStore implements Store {
       'damaged',
       `${records} at ${this.#place.url} cannot be read and count as absent: make them anew, or restore the stream`,
     );
+  }
+
+  #damagedOne(name: string): void {
+    const detail = `a value of "${name}" at ${this.#place.url} is damaged, or is none of ours, and is not used: restore the stream, or use another namespace in the address`;
+    this.#say('damaged', detail);
   }
 
   #say(kind: 'damaged' | 'refused', detail: string): void {

@@ -4602,4 +4602,18 @@ export const patches: readonly Patch[] = [
     tests: ['test/integration/nats-store-faults.test.ts'],
     edits: [{ find: 'if (isDamaged && error.cause === undefined) tell();', replace: '' }],
   },
+  {
+    id: 'full-stream-read-by-each',
+    breaks: 'Everyone who is refused because a stream on NATS is full reads all of it.',
+    file: 'src/store/nats/cell-room.ts',
+    foundBy: 'tests',
+    promise: 'no-growth',
+    tests: ['test/integration/nats-streams.test.ts'],
+    edits: [
+      {
+        find: 'this.#counting ??= this.#count()',
+        replace: 'this.#counting = this.#count()',
+      },
+    ],
+  },
 ];

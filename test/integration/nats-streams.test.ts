@@ -39,6 +39,20 @@ class Operator implements AsyncDisposable {
     return (await this.#nats.request(`$JS.API.${verb}`, JSON.stringify(body))).json();
   }
 
+  /** From now on: how many requests there have been at this subject. */
+  async counted(subject: string): Promise<() => Promise<number>> {
+    let count = 0;
+    const callback = () => {
+      count += 1;
+    };
+    this.#nats.subscribe(subject, { callback });
+    await this.#nats.flush();
+    return async () => {
+      await this.#nats.flush();
+      return count;
+    };
+  }
+
   async delete(stream: string): Promise<void> {
     await this.call(`STREAM.DELETE.${stream}`);
     const files = join(this.#server.folder, 'store/jetstream/$G/streams', stream);
@@ -186,6 +200,30 @@ describe('a stream that was made anew', () => {
     } finally {
       await session.close();
     }
+  });
+});
+
+describe('a stream that is full', () => {
+  it('is gone through once for all that are refused, and not for each #store-nats #no-growth', async () => {
+    await using server = await startPlainNats();
+    await using operator = await Operator.of(server);
+    const namespace = newNamespace();
+    await using store = openNats(`${server.url}/${namespace}`).store;
+    const records = store.records('things', { ...durable, maxEntries: 3 });
+    for (const key of ['a', 'b', 'c']) await records.put(key, 1);
+    const readings = await operator.counted(
+      `$JS.API.CONSUMER.CREATE.${streamName(specOf(namespace))}.>`,
+    );
+    for (const round of [1, 2]) {
+      const puts = Array.from({ length: 40 }, (_, index) => records.put(`${round}-${index}`, 1));
+      const ended = await Promise.allSettled(puts);
+      expect(ended.every(({ status }) => status === 'rejected')).toBe(true);
+      expect(await readings()).toBe(1);
+    }
+    await records.put('a', 2);
+    await records.remove('a');
+    await records.put('d', 1);
+    await expect(records.put('e', 1)).rejects.toMatchObject({ reason: 'full' });
   });
 });
 

@@ -22,6 +22,8 @@ import type { Served } from './served.ts';
 
 /** Those that are open, and as many that earlier processes have left. */
 const maxStoredSessions = 20_000;
+/** For eight replicas: what has ended stays on a NATS server for ten minutes more, and counts among its messages. */
+const maxSharedSessions = 8 * maxStoredSessions;
 
 export async function serveHttp(served: Served, listen: string | undefined): Promise<number> {
   const { host, gateway, instance } = served;
@@ -115,10 +117,12 @@ function isReached(health: StoreHealth): boolean {
 
 /** On a server that others can read they are encrypted: a client may set up its session with anything. */
 function sessionsOf({ host, replicas }: Served): Records {
-  const limits = { durability: 'durable', maxEntries: maxStoredSessions } as const;
+  const durability = 'durable';
   if (replicas === undefined) {
+    const limits = { durability, maxEntries: maxStoredSessions } as const;
     return host.records('sessions', { ...limits, shape: isStoredSession });
   }
   const name = 'sealed-sessions';
-  return sealedRecords(host.records(name, limits), name, replicas.keyFor('sessions'));
+  const shared = host.records(name, { durability, maxEntries: maxSharedSessions });
+  return sealedRecords(shared, name, replicas.keyFor('sessions'));
 }

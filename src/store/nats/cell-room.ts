@@ -1,6 +1,7 @@
 // Bounds how many live values a stream has. The server bounds its messages; but what is absent stays for a while, so
 // the live ones are counted here: estimated by our own changes, and looked up when the bound seems to be reached.
-// Several processes may exceed it together by what they have put since they last looked.
+// Several processes may exceed it together by what they have put since they last looked. The values are gone through
+// for one caller at a time, and where there was no room, not again for a while.
 
 import { StoreError } from '../store-error.ts';
 import { sweepCells } from './cell-sweep.ts';
@@ -11,6 +12,9 @@ export function messageLimit(maxEntries: number): number {
   return 2 * maxEntries + 1_024;
 }
 
+/** So long a stream that is full is not counted again. */
+const fullMs = 5_000;
+
 export class CellRoom {
   readonly #cells: Cells;
   readonly #maxEntries: number;
@@ -19,6 +23,9 @@ export class CellRoom {
   #estimate = Number.POSITIVE_INFINITY;
   /** When it was last counted: messages, and those of them that were absent. */
   #counted = { messages: 0, dead: 0 };
+  #counting: Promise<void> | undefined;
+  /** There is no room before this, in the shared time, as far as we know. */
+  #fullUntil = Number.NEGATIVE_INFINITY;
 
   constructor(cells: Cells, name: string, maxEntries: number) {
     this.#cells = cells;
@@ -36,11 +43,29 @@ export class CellRoom {
     const there = await this.#cells.message(key);
     const { session } = await this.#cells.stream.open();
     if (there !== undefined && isLive(there, session.now())) return;
-    const { live, dead } = await sweepCells(this.#cells);
+    if (session.now() >= this.#fullUntil) {
+      this.#counting ??= this.#count().finally(() => {
+        this.#counting = undefined;
+      });
+      await this.#counting;
+      if (this.#estimate < this.#maxEntries) return this.#took();
+    }
+    throw new StoreError('full', `there is no room for another record of ${this.#name}`);
+  }
+
+  /** Something was removed here. */
+  freed(): void {
+    this.#fullUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  async #count(): Promise<void> {
+    const { session } = await this.#cells.stream.open();
+    const { live, dead, firstEnd } = await sweepCells(this.#cells);
     this.#counted = { messages: live + dead, dead };
     this.#estimate = live;
-    if (live < this.#maxEntries) return this.#took();
-    throw new StoreError('full', `there is no room for another record of ${this.#name}`);
+    const isFull = live >= this.#maxEntries;
+    // What others remove is noticed after this time, and what is over at once.
+    if (isFull) this.#fullUntil = Math.min(session.now() + fullMs, firstEnd);
   }
 
   #took(): void {

@@ -1,7 +1,7 @@
 // Goes through all values of a stream: for lists, to count what is live, and to remove what has been absent for long
 // enough, with the parts of large values that nothing names.
 
-import { type Cells, cellHeaders, deadStaysMs, isLive } from './cells.ts';
+import { type Cells, cellHeaders, deadStaysMs, isLive, untilOf } from './cells.ts';
 import type { KeptStream } from './kept-stream.ts';
 import type { StoredMessage } from './stored-message.ts';
 import { namedValueId, valueIdOf } from './value-parts.ts';
@@ -33,6 +33,8 @@ export interface Swept {
   readonly live: number;
   /** Absent, and not removed yet. */
   readonly dead: number;
+  /** When the first of the live ones is over, in the shared time; infinity: never. */
+  readonly firstEnd: number;
 }
 
 /** Rejects with a StoreError. */
@@ -48,18 +50,20 @@ export async function sweepCells(cells: Cells): Promise<Swept> {
   const named = new Set<string>();
   let live = 0;
   let dead = 0;
+  let firstEnd = Number.POSITIVE_INFINITY;
   for (const message of all.values()) {
     const id = namedValueId(message.headers.get(cellHeaders.parts));
     const isOld = message.storedAt < now - deadStaysMs;
     if (isLive(message, now)) {
       live += 1;
+      firstEnd = Math.min(firstEnd, untilOf(message.headers) ?? firstEnd);
       if (id !== undefined) named.add(id);
     } else if (isOld) over.push(message);
     else dead += 1;
   }
   await stream.erase(over);
   await sweepParts(cells, named, now);
-  return { live, dead };
+  return { live, dead, firstEnd };
 }
 
 /** What was stored just now may be named in a moment: a part is older than its record. */

@@ -153,7 +153,7 @@ export function isLive({ headers }: StoredMessage, now: number): boolean {
 }
 
 /** Null: never. */
-function untilOf(headers: ReadonlyMap<string, string>): number | null {
+export function untilOf(headers: ReadonlyMap<string, string>): number | null {
   const until = headers.get(cellHeaders.until);
   return until === undefined ? null : Number(until);
 }

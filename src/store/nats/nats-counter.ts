@@ -79,7 +79,9 @@ export function natsCounter(
 
   const reset = async (key: string): Promise<void> => {
     const cell = await cells.read(key);
-    if (cell !== undefined) await cells.writeRemoved(key, cell);
+    if (cell === undefined) return;
+    await cells.writeRemoved(key, cell);
+    room.freed();
   };
 
   return {

@@ -118,6 +118,7 @@ export function natsRecords(
     const { session } = await cells.stream.open();
     if (message === undefined || !isLive(message, session.now())) return;
     await cells.writeRemoved(key, message);
+    room?.freed();
   };
 
   /** The parts of a large value are gone if it was replaced in this moment. */

@@ -4600,7 +4600,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'store-nats',
     tests: ['test/integration/nats-store-faults.test.ts'],
-    edits: [{ find: 'if (isDamaged && error.cause === undefined) tell();', replace: '' }],
+    edits: [{ find: 'if (isDamaged && error.cause === undefined) tell.damaged();', replace: '' }],
   },
   {
     id: 'full-stream-read-by-each',

@@ -204,11 +204,12 @@ describe('a stream that was made anew', () => {
 });
 
 describe('a stream that is full', () => {
-  it('is gone through once for all that are refused, and not for each #store-nats #no-growth', async () => {
+  it('is gone through once for all that are refused, and not for each, and said to be so once #store-nats #no-growth', async () => {
     await using server = await startPlainNats();
     await using operator = await Operator.of(server);
     const namespace = newNamespace();
-    await using store = openNats(`${server.url}/${namespace}`).store;
+    const { store, problems } = openNats(`${server.url}/${namespace}`);
+    await using _store = store;
     const records = store.records('things', { ...durable, maxEntries: 3 });
     for (const key of ['a', 'b', 'c']) await records.put(key, 1);
     const readings = await operator.counted(
@@ -224,6 +225,9 @@ describe('a stream that is full', () => {
     await records.remove('a');
     await records.put('d', 1);
     await expect(records.put('e', 1)).rejects.toMatchObject({ reason: 'full' });
+    expect(problems.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('there is no room for another value of "things"'),
+    ]);
   });
 });
 

@@ -190,13 +190,17 @@ export function unreadable(name: string): StoreError {
   return new StoreError('unreadable', `a value in ${name} is damaged or is none of ours`);
 }
 
-/** What is damaged is told, and rejects as before; a server that cannot be asked says so itself. */
-export async function tellingDamage<T>(work: () => Promise<T>, tell: () => void): Promise<T> {
+/** What is damaged or full is told, and rejects as before; a server that cannot be asked says so itself. */
+export async function tellingTrouble<T>(
+  work: () => Promise<T>,
+  tell: { readonly damaged: () => void; readonly full: () => void },
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const isDamaged = error instanceof StoreError && error.reason === 'unreadable';
-    if (isDamaged && error.cause === undefined) tell();
+    if (isDamaged && error.cause === undefined) tell.damaged();
+    if (error instanceof StoreError && error.reason === 'full') tell.full();
     throw error;
   }
 }

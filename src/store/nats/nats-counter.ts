@@ -11,7 +11,7 @@ import {
 } from '../contract/counter.ts';
 import { StoreError } from '../store-error.ts';
 import { CellRoom } from './cell-room.ts';
-import { type Cells, tellingDamage } from './cells.ts';
+import { type Cells, tellingTrouble } from './cells.ts';
 import { Lanes } from './lanes.ts';
 import type { WordParts } from './word-parts.ts';
 
@@ -21,13 +21,15 @@ const freeTries = 4;
 const longestWaitMs = 50;
 
 export function natsCounter(
-  { changing, clock, random, damagedOne }: WordParts,
+  { changing, clock, random, damagedOne, full }: WordParts,
   cells: Cells,
   name: string,
   { maxEntries }: CounterOptions & { readonly maxEntries: number },
 ): Counter {
   const lanes = new Lanes();
   const room = new CellRoom(cells, name, maxEntries);
+
+  const trouble = { damaged: () => damagedOne(name), full: () => full(name) };
 
   /** Something that is no count begins at zero. */
   const known = (taken: number | undefined): number => {
@@ -87,11 +89,7 @@ export function natsCounter(
   return {
     take: async (key, amount, window) => {
       assertAmounts(amount, window.limit, window.windowMs);
-      const told = () =>
-        tellingDamage(
-          () => take(key, amount, window),
-          () => damagedOne(name),
-        );
+      const told = () => tellingTrouble(() => take(key, amount, window), trouble);
       return await changing(() => lanes.run(key, told));
     },
     reset: (key) => changing(() => lanes.run(key, () => reset(key))),

@@ -18,7 +18,7 @@ import {
   type CellWrite,
   cellHeaders,
   isLive,
-  tellingDamage,
+  tellingTrouble,
   unreadable,
 } from './cells.ts';
 import { Lanes } from './lanes.ts';
@@ -29,16 +29,17 @@ import type { WordParts } from './word-parts.ts';
 const tries = 64;
 
 export function natsRecords(
-  { during, changing, watch, unreadable: tellUnreadable, damagedOne }: WordParts,
+  { during, changing, watch, unreadable: tellUnreadable, damagedOne, full }: WordParts,
   cells: Cells,
   name: string,
   { durability, maxEntries, shape = () => true }: RecordsOptions & { readonly maxEntries: number },
 ): Records {
   const lanes = new Lanes();
   const room = durability === 'forgetful' ? undefined : new CellRoom(cells, name, maxEntries);
+  const trouble = { damaged: () => damagedOne(name), full: () => full(name) };
   /** What may be lost at any time is read anew; nobody has to do anything. */
   const told = <T>(work: () => Promise<T>) =>
-    durability === 'forgetful' ? work() : tellingDamage(work, () => damagedOne(name));
+    durability === 'forgetful' ? work() : tellingTrouble(work, trouble);
   const change = <T>(key: string, work: () => Promise<T>) =>
     changing(() => lanes.run(key, () => told(work)));
 

@@ -99,6 +99,7 @@ export class NatsStore implements Store {
         }),
       unreadable: (name, count) => this.#unreadable(name, count),
       damagedOne: (name) => this.#damagedOne(name),
+      full: (name) => this.#full(name),
       watch: (stream, prefix, heard) => this.#watch(stream, prefix, heard),
     };
     this.#sweeping = this.#sweepLater();
@@ -270,6 +271,11 @@ export class NatsStore implements Store {
       'damaged',
       `${records} at ${this.#place.url} cannot be read and count as absent: make them anew, or restore the stream`,
     );
+  }
+
+  #full(name: string): void {
+    const detail = `there is no room for another value of "${name}" at ${this.#place.url}, so new ones are not kept there: it is free again when old ones are over; see docs/scaling.md for how many there can be`;
+    this.#say('refused', detail);
   }
 
   #damagedOne(name: string): void {

@@ -13,6 +13,8 @@ export interface WordParts {
   readonly changing: <T>(work: () => Promise<T>) => Promise<T>;
   /** A value of this name that was asked for is damaged, or none of ours. */
   readonly damagedOne: (name: string) => void;
+  /** There is no room for another value of this name. */
+  readonly full: (name: string) => void;
   /** So many records of this name cannot be read, and count as absent. */
   readonly unreadable: (name: string, count: number) => void;
   /** Follows the changes of a stream with keys. */

@@ -319,6 +319,18 @@ describe('a link that is ended', () => {
     expect(socket.closed).toBe(4_400);
   });
 
+  it('because it believes to have another mailbox, and then it has claimed nothing #broker-once', async () => {
+    const { link } = await opened();
+    const says = (mailbox: string, store: string) => {
+      const socket = link(boss);
+      socket.says({ is: 'hello', version: 1, seat: store, mailbox, store });
+      return socket;
+    };
+    expect(says('chief', 'one').closed).toBe(4_401);
+    expect(says('boss', 'two').closed).toBeUndefined();
+    expect(says('boss', 'three').closed).toBe(4_410);
+  });
+
   it('because its credential was revoked before its hello #revoked', async () => {
     const { link, owners, errors } = await opened();
     const socket = link(ann);

@@ -27,6 +27,20 @@ export function callIdIn({ about, id }: Pick<Mail, 'about' | 'id'>): string {
   return about ?? id;
 }
 
+/** How long a letter that asks for an answer once more is of use. */
+export const askAgainMs = 60_000;
+
+const again = '.again';
+
+/** Of a letter that asks only for the outcome of a call that was sent before: nothing is begun by it. */
+export function againLetterId(letterId: string): string {
+  return `${letterId}${again}`;
+}
+
+export function isAgainLetter({ id }: Pick<Mail, 'id'>): boolean {
+  return id.endsWith(again);
+}
+
 /** `ttlMs`: how long its letter may still come; undefined: for ever. */
 export function knownMs(id: string, ttlMs: number | undefined): number {
   if (ttlMs === undefined || id.startsWith(keyed)) return clientKeyMs;

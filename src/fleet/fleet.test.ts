@@ -165,6 +165,21 @@ describe('a call survives', () => {
     expect(fleet.gateway.runs).toHaveLength(2);
   });
 
+  it('not the end of the process that has it: the next one is asked for its outcome, once its letter is over #broker-once', async () => {
+    await using fleet = await startFleet();
+    fleet.gateway.answer = undefined;
+    const livesMs = 200;
+    const asked = fleet.ask(request('slow'), { ttlMs: livesMs });
+    await until(() => fleet.gateway.runs.length === 1, 'it runs');
+    const endsAt = systemClock.now() + livesMs;
+    await until(() => systemClock.now() > endsAt, 'its letter is over');
+    await fleet.orchestratorLink.close();
+    fleet.gateway.answer = ({ isAgain }) => (isAgain ? 'unknown' : 'run twice');
+    await fleet.newOrchestrator();
+    expect(await asked.answer).toBe('unknown');
+    expect(fleet.gateway.runs.map(({ isAgain }) => isAgain)).toEqual([false, true]);
+  });
+
   it('the end of an orchestrator: what comes meanwhile waits for the next one, and is not refused #fleet', async () => {
     await using fleet = await startFleet();
     fleet.gateway.answer = undefined;

@@ -270,3 +270,36 @@ describe('an answer that was dropped', () => {
     expect(runs).toBe(1);
   });
 });
+
+describe('the outcome of a call that was brought before', () => {
+  const again = { signal: undefined, hasLeft: () => false, isAgain: true };
+
+  it('is the answer that is kept, or unknown if nothing is known of it: then nothing runs, also later #broker-once', async () => {
+    const { keys } = setUp();
+    await keys.run(anna, 'known', 'f', answering('done'));
+    expect(String(await keys.run(anna, 'known', 'f', mustNotRun, again))).toBe('done');
+    for (const caller of [again, undefined]) {
+      const fault = await faultOf(keys.run(anna, 'expired', 'f', mustNotRun, caller));
+      expect([fault.code, fault.dispatched]).toEqual(['outcome_unknown', 'maybe']);
+      expect(fault.message).toContain('check its effect');
+    }
+  });
+
+  it('is known to be begun for as long as it may run, and then as long as its id is known #broker-once', async () => {
+    const { clock, store, keys } = setUp();
+    const caller = { signal: undefined, hasLeft: () => true, withinMs: 3_600_000 };
+    const tool = new Tool();
+    const running = keys.run(anna, 'long', 'f', tool.execute, caller, 1_000);
+    await settled();
+    clock.ms = 3_600_999;
+    const next = new IdempotencyKeys(store, () => {});
+    const fault = await faultOf(next.run(anna, 'long', 'f', mustNotRun, caller, 1_000));
+    expect([fault.code, tool.runs]).toEqual(['outcome_unknown', 1]);
+    tool.answer('done');
+    await running;
+    clock.ms += 999;
+    expect(String(await next.run(anna, 'long', 'f', mustNotRun, caller, 1_000))).toBe('done');
+    clock.ms += 1;
+    expect(String(await next.run(anna, 'long', 'f', answering('new'), caller, 1_000))).toBe('new');
+  });
+});

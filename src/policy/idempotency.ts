@@ -10,7 +10,15 @@
 
 import { CancelSignal, type Signal } from '../kernel/cancel-signal.ts';
 import { Fault, type FaultRecord } from '../kernel/fault.ts';
-import { badKey, gaveUp, isKey, lostSight, replayed, terminalFault } from './keyed-faults.ts';
+import {
+  badKey,
+  gaveUp,
+  isKey,
+  lostSight,
+  notKnown,
+  replayed,
+  terminalFault,
+} from './keyed-faults.ts';
 import type { KeyedWait } from './keyed-wait.ts';
 import type { Principal } from './principal.ts';
 
@@ -61,6 +69,8 @@ export interface CallId {
   readonly id: string;
   /** How long it has to be known: it does not come after that. */
   readonly knownMs: number;
+  /** It was brought before, and only its outcome is asked for: if it is not known any more, it does not run. */
+  readonly isAgain?: boolean | undefined;
 }
 
 /** A caller that may cancel. */
@@ -70,6 +80,8 @@ export interface KeyedCaller {
   hasLeft(): boolean;
   /** Whether that execution was answered with: it has not run. Absent: it was not. */
   isUnrun?(): boolean;
+  /** It asks for the outcome of an earlier call, and runs nothing. */
+  readonly isAgain?: boolean | undefined;
   /** How long another process may take that runs it; absent: as long as any call. */
   readonly withinMs?: number | undefined;
 }
@@ -144,7 +156,9 @@ export class IdempotencyKeys {
       },
     };
     const isUnrun = () => caller?.isUnrun?.() ?? false;
-    const answer = this.#answer(claim, () => execute(callOff), wait, isUnrun).finally(() => {
+    const begin = () => execute(callOff);
+    const work = caller?.isAgain ? () => Promise.reject(notKnown()) : begin;
+    const answer = this.#answer(claim, work, wait, isUnrun).finally(() => {
       this.#running.delete(flight);
     });
     const hasLeft = () => caller?.hasLeft() ?? true;
@@ -189,7 +203,9 @@ export class IdempotencyKeys {
       wait.seen?.(isSeen);
     };
     try {
-      return await this.#store.claim(slot, begun, keptMs, { ...wait, seen });
+      // As long as it may run, and then as long as its answer: who asks meanwhile finds that it was begun.
+      const heldMs = keptMs + Math.min(wait.withinMs ?? 0, clientKeyMs);
+      return await this.#store.claim(slot, begun, heldMs, { ...wait, seen });
     } catch (error) {
       const isCertain = error instanceof Fault && error.dispatched !== 'no';
       throw isElsewhere && !isCertain ? lostSight(key, error) : error;

@@ -52,15 +52,24 @@ export function lostSight(key: string, cause: unknown): Fault {
   );
 }
 
+/** Of a call whose outcome is asked for by its id. */
+export function notKnown(): Fault {
+  return unknown('nothing is known any more of this call, which was sent before', {}, 'again');
+}
+
 /** The caller chose its characters; the message must stay one line. */
 function quoted(key: string): string {
   return JSON.stringify(key);
 }
 
-function unknown(what: string, more: Pick<FaultRecord, 'answerDropped'> = {}): Fault {
+function unknown(
+  what: string,
+  more: Pick<FaultRecord, 'answerDropped'> = {},
+  how = 'under a new key',
+): Fault {
   return new Fault(
     'outcome_unknown',
-    `${what}; it was not repeated: check its effect before you send it under a new key`,
+    `${what}; it was not repeated: check its effect before you send it ${how}`,
     { dispatched: 'maybe', ...more },
   );
 }

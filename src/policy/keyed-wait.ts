@@ -49,7 +49,7 @@ export type Settled =
 /** How often another replica's call is looked at, and that replica itself. */
 const lookMs = 100;
 const looksBetweenSigns = 20;
-/** Longer than any call may take: then its outcome could not be stored. */
+/** Where the caller does not say how long its call may take. */
 const longestMs = 900_000;
 /** For so long the store or the other replica may be away. */
 const troubleMs = 5_000;
@@ -63,7 +63,7 @@ export async function settledElsewhere(
 ): Promise<Settled> {
   const { keys, clock, holders } = parts;
   let entry = found;
-  const giveUpAt = clock.now() + Math.min(longestMs, withinMs);
+  const giveUpAt = clock.now() + withinMs;
   let well = clock.now();
   for (let look = 0; ; look += 1) {
     if (entry === undefined) {

@@ -4481,7 +4481,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'broker-once',
     tests: ['src/fleet/worker/late-requests.test.ts'],
-    edits: [{ find: 'call.letterId = this.#newLetterId(call.id);', replace: '' }],
+    edits: [{ find: 'call.letterId = againLetterId(this.#newLetterId(call.id));', replace: '' }],
   },
   {
     id: 'answers-for-the-dead',
@@ -4615,5 +4615,24 @@ export const patches: readonly Patch[] = [
         replace: 'this.#counting = this.#count()',
       },
     ],
+  },
+  {
+    id: 'lost-with-its-orchestrator',
+    breaks:
+      'A worker waits for an hour for a call whose orchestrator was killed when its letter was over.',
+    file: 'src/fleet/worker/channel.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/fleet/worker/late-requests.test.ts'],
+    edits: [{ find: `if (come === 'process') this.#doubtful.doubt();`, replace: '' }],
+  },
+  {
+    id: 'asked-again-runs-again',
+    breaks: 'Who asks for the outcome of a call of which nothing is known any more runs it again.',
+    file: 'src/policy/idempotency.ts',
+    foundBy: 'tests',
+    promise: 'broker-once',
+    tests: ['src/policy/idempotency.test.ts'],
+    edits: [{ find: 'caller?.isAgain ?', replace: 'caller?.isAgain && keptMs < 0 ?' }],
   },
 ];

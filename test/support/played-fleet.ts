@@ -21,6 +21,8 @@ export interface Run {
   readonly reply: Reply;
   /** How long its call id has to be known; undefined: it does not come again. */
   readonly knownMs: number | undefined;
+  /** It only asks for the outcome of an earlier call. */
+  readonly isAgain: boolean;
   cancelled: boolean;
 }
 
@@ -45,6 +47,7 @@ class PlayedGateway {
           role: principal.role,
           reply,
           knownMs: callId?.knownMs,
+          isAgain: callId?.isAgain ?? false,
           cancelled: false,
         };
         this.runs.push(run);

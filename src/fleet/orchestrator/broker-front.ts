@@ -9,12 +9,13 @@ import type { GatewayForTransports } from '../../downstream/contract.ts';
 import { tooMany } from '../../downstream/refusals.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
+import type { CallId } from '../../policy/idempotency.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText } from '../../wire/frames.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import { callIdIn, knownMs } from '../call-ids.ts';
+import { callIdIn, isAgainLetter, knownMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, partBody, pulledOffset } from '../parcel.ts';
 import { BrokeredCall } from './brokered-call.ts';
@@ -157,7 +158,7 @@ export class BrokerFront {
     const from = {
       principal,
       client: this.#seats.asks(mail.from, principal.id),
-      ...(mail.isKept && { callId: { id, knownMs: knownMs(id, mail.ttlMs) } }),
+      ...(mail.isKept && { callId: callIdOf(mail) }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
   }
@@ -197,6 +198,11 @@ export class BrokerFront {
  */
 function keyOf({ mailbox, seat }: Sender, id: string): string {
   return `${mailbox} ${seat} ${id}`;
+}
+
+function callIdOf(mail: Mail): CallId {
+  const id = callIdIn(mail);
+  return { id, knownMs: knownMs(id, mail.ttlMs), isAgain: isAgainLetter(mail) };
 }
 
 function messageIn(body: Buffer): Message | WireError {

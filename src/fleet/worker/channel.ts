@@ -1,17 +1,21 @@
 // The requests of a worker to its orchestrator, over links that come and go (`link-keeper.ts`). A request that the
 // broker has taken waits for its answer, which comes by whatever link there is then; one that it has not taken is sent
-// again by the next link, with the same call id, so that it runs once. Answers count only from the orchestrator that
+// again by the next link, with the same call id, so that it runs once. One whose letter is over is asked for once more
+// when the process that has it may be gone: the next one knows how it ended, or that nobody can say it. Answers count only from the orchestrator that
 // was asked; large ones are pulled (`downloads.ts`).
 
 import { BrokerError, isEndOfLink } from '../../broker/broker-error.ts';
 import type { Letter, Link, Mail, MailReader, OpenLink } from '../../broker/contract.ts';
 import type { Clock, Random } from '../../kernel/clock.ts';
 import { type Caught, contain } from '../../kernel/contain.ts';
+import { againLetterId, askAgainMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { parcelIn, pullBody } from '../parcel.ts';
+import { DoubtfulCalls } from './doubtful-calls.ts';
 import { Downloads } from './downloads.ts';
 import { type GivenUp, LinkKeeper } from './link-keeper.ts';
 import type { CallFailure, CallListener, CallRequest, OpenCall } from './open-call.ts';
+import { OrchestratorProcesses } from './orchestrator-processes.ts';
 import { OrchestratorWatch } from './orchestrator-watch.ts';
 import { type ReconnectionPolicy, usualReconnection } from './reconnection.ts';
 
@@ -32,9 +36,6 @@ export interface ChannelParts {
   readonly policy?: ReconnectionPolicy;
 }
 
-/** How long a letter that asks for an answer once more is of use. */
-const askAgainMs = 60_000;
-
 export class Channel implements AsyncDisposable {
   readonly #parts: ChannelParts;
   /** By call id, until answered; bound: what the callers wait for. */
@@ -42,7 +43,8 @@ export class Channel implements AsyncDisposable {
   readonly #keeper: LinkKeeper;
   readonly #downloads: Downloads;
   readonly #watch: OrchestratorWatch;
-  #incarnation: string | undefined;
+  readonly #doubtful: DoubtfulCalls;
+  readonly #processes = new OrchestratorProcesses();
   #letters = 0;
 
   constructor(parts: ChannelParts) {
@@ -61,6 +63,12 @@ export class Channel implements AsyncDisposable {
         this.#failAll(why, cause);
         if (why !== 'closed') gaveUp(cause);
       },
+    });
+    this.#doubtful = new DoubtfulCalls({
+      clock,
+      calls: () => this.#calls.values(),
+      hasLink: () => this.#keeper.link !== undefined,
+      sendAgain: (call) => this.#sendAgain(call),
     });
     this.#watch = new OrchestratorWatch({
       ...{ to, clock, caught, patienceMs: (policy ?? usualReconnection).totalMs },
@@ -84,6 +92,7 @@ export class Channel implements AsyncDisposable {
       isTaken: false,
       mayHaveArrived: false,
       isAskedAgain: false,
+      isDoubtful: false,
       download: undefined,
       announcement: undefined,
       answerUntil: 0,
@@ -141,6 +150,7 @@ export class Channel implements AsyncDisposable {
 
   #ready(): void {
     for (const call of this.#calls.values()) this.#transmit(call);
+    this.#doubtful.ask();
     // Answers may have been announced while the link was being opened.
     this.#downloads.pull();
   }
@@ -150,11 +160,14 @@ export class Channel implements AsyncDisposable {
     // A part may have been refused on its way.
     this.#downloads.askAgain((download) => download.lookIfStale());
     this.#downloads.pull();
+    this.#doubtful.ask();
     return true;
   }
 
   #lost(): void {
     for (const call of this.#calls.values()) call.isSent = false;
+    // Another process may be there when we are back, and has said so to those that were there.
+    this.#doubtful.doubt();
     this.#downloads.askAgain();
   }
 
@@ -259,9 +272,14 @@ export class Channel implements AsyncDisposable {
     if (call.isKept) call.endsAt = Math.min(now + askAgainMs, call.answerUntil);
     announcement.ack();
     call.isAskedAgain = true;
-    // The broker may still know the letter that was answered.
-    call.letterId = this.#newLetterId(call.id);
     this.#downloads.pause(call);
+    this.#sendAgain(call);
+  }
+
+  #sendAgain(call: OpenCall): void {
+    // The broker may still know the letter that was sent before.
+    call.letterId = againLetterId(this.#newLetterId(call.id));
+    call.isDoubtful = false;
     call.isTaken = false;
     call.isSent = false;
     this.#transmit(call);
@@ -287,17 +305,18 @@ export class Channel implements AsyncDisposable {
     this.#asked(mail)?.listener.news(mail.body);
   }
 
-  /** What was told to a process that is gone is told again. */
+  /** What was told to a process that is gone is told again; what it had taken is asked for. */
   #here(mail: Mail): void {
     if (mail.from.mailbox !== this.#parts.to) return;
-    const incarnation = `${mail.from.seat} ${mail.body.toString('latin1')}`;
-    if (this.#incarnation === incarnation) return;
-    this.#incarnation = incarnation;
+    const come = this.#processes.heard(mail.from.seat, mail.body.toString('latin1'));
+    if (come === 'known') return;
+    if (come === 'process') this.#doubtful.doubt();
     for (const call of this.#calls.values()) {
       this.#watch.isThere(call);
       if (!call.isKept) call.isSent = false;
       this.#transmit(call);
     }
+    this.#doubtful.ask();
     this.#parts.missed();
   }
 }

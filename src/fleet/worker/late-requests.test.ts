@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { BrokerError } from '../../broker/broker-error.ts';
 import type { Letter, Link, MailReader } from '../../broker/contract.ts';
+import { askAgainMs, isAgainLetter } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, parcelOf, parcelReply, partBody, partBytes } from '../parcel.ts';
 import { Channel } from './channel.ts';
@@ -38,8 +39,8 @@ class PlayedLink {
     this.face = face as Link;
   }
 
-  come(kind: string, body: Buffer, ttlMs?: number): void {
-    const from = { mailbox: 'boss', seat: 's', role: null };
+  come(kind: string, body: Buffer, ttlMs?: number, seat = 's'): void {
+    const from = { mailbox: 'boss', seat, role: null };
     const rest = { isKept: true, ack: () => {}, setAside: () => {} };
     this.#readers.get(kind)?.({ id: 'x', about: 'call', from, kind, body, ttlMs, ...rest });
   }
@@ -83,6 +84,69 @@ async function opened(links: readonly PlayedLink[], ttlMs: number) {
   await settled();
   return { clock, channel, failures, answers };
 }
+
+/** `process-link` of the orchestrator. */
+function here(link: PlayedLink, announcement: string, seat = 's'): void {
+  link.come(mailKinds.here, Buffer.from(announcement), undefined, seat);
+}
+
+describe('a request that was taken, and whose letter is over', () => {
+  it('is asked for by another letter when another process of the orchestrator comes #broker-once', async () => {
+    const link = new PlayedLink(true);
+    const { clock, channel, answers } = await opened([link], 60_000);
+    here(link, 'one-1');
+    clock.advance(60_000);
+    here(link, 'one-2');
+    await settled();
+    // The first that was heard of may have been another one: it was asked then.
+    expect(link.delivered).toHaveLength(2);
+    clock.advance(60_000);
+    here(link, 'one-3');
+    await settled();
+    expect(link.delivered).toHaveLength(2);
+    here(link, 'two-1');
+    here(link, 'two-1');
+    await settled();
+    expect(link.delivered).toHaveLength(3);
+    expect(new Set(link.delivered.map(({ id }) => id)).size).toBe(3);
+    expect(link.delivered.map(({ about }) => about)).toEqual(['call', 'call', 'call']);
+    expect(link.delivered.map((letter) => isAgainLetter(letter))).toEqual([false, true, true]);
+    link.come(mailKinds.reply, Buffer.from('its outcome'));
+    expect(answers.map(String)).toEqual(['its outcome']);
+    await channel.close();
+  });
+
+  it('is not asked for as long as its letter lives, which the next process gets #broker-once', async () => {
+    const link = new PlayedLink(true);
+    const { clock, channel } = await opened([link], 60_000);
+    here(link, 'one-1');
+    here(link, 'two-1');
+    clock.advance(59_999);
+    await settled();
+    expect(link.delivered).toHaveLength(1);
+    clock.advance(5_000);
+    await settled();
+    expect(link.delivered).toHaveLength(2);
+    await channel.close();
+  });
+
+  it('is asked for when the link was away, and once for each replica that comes #broker-once', async () => {
+    const [first, second] = [new PlayedLink(true), new PlayedLink(true)] as const;
+    const { clock, channel } = await opened([first, second], 1_000);
+    first.end(new BrokerError('lost', 'as the test says'));
+    await settled();
+    clock.advance(3_000);
+    await settled();
+    expect(second.delivered.map((letter) => isAgainLetter(letter))).toEqual([true]);
+    for (const seat of ['a', 'b', 'a']) {
+      clock.advance(askAgainMs);
+      here(second, `${seat}-1`, seat);
+      await settled();
+    }
+    expect(second.delivered).toHaveLength(3);
+    await channel.close();
+  });
+});
 
 describe('a request that is kept', () => {
   it.each([

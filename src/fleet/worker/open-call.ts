@@ -50,6 +50,8 @@ export interface OpenCall extends CallRequest {
   mayHaveArrived: boolean;
   /** It was sent again because its answer was gone. */
   isAskedAgain: boolean;
+  /** The process that has taken it may be gone: it is asked for once more when its letter is over. */
+  isDoubtful: boolean;
   download: Download | undefined;
   /** The announcement of what is downloaded, to be acknowledged at its end. */
   announcement: Mail | undefined;

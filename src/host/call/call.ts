@@ -144,6 +144,7 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
     hasLeft: () => call.hasLeft,
     isUnrun: () => call.isUnrun,
     withinMs: longestMsOf(server, call.request),
+    isAgain: call.request.callId?.isAgain,
   };
   const { caller: by, callId } = call.request;
   const folder = by && server.slots.aimOf(by).folder;

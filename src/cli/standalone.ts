@@ -33,6 +33,7 @@ export interface CommandHostOptions {
   readonly gateway?: {
     readonly stateDir: string | null;
     readonly database: string | null;
+    readonly servesBroker: boolean;
     /** What several instances use together; it is closed with the host. */
     readonly sharedStore: Store | undefined;
     readonly replicas: KeyHolders | undefined;
@@ -77,6 +78,7 @@ export async function openHost(
     folder: shell.cwd,
     stateDir: options.gateway ? options.gateway.stateDir : await stateDirectoryFor(shell, options),
     database: options.gateway?.database ?? null,
+    servesBroker: options.gateway?.servesBroker,
     sharedStore: options.gateway?.sharedStore ?? null,
     replicas: options.gateway?.replicas,
     ...(options.gateway && { serving: options.gateway.serving }),

@@ -99,6 +99,8 @@ export interface HostSurroundings {
   readonly stateDir: string | null;
   /** The file of the instance that this process is; null: it is none. */
   readonly database?: string | null;
+  /** A broker may bring its calls again to the next process: without a database none is begun that must not run twice. */
+  readonly servesBroker?: boolean | undefined;
   /** What is used in its place, with other instances; it is closed with the host. */
   readonly sharedStore?: Store | null;
   /** The other gateways that use it, and this one. */
@@ -261,6 +263,7 @@ function foldersOfInstances(stateDir: string | null, env: Environment): readonly
 
 function openStore(around: HostSurroundings): Store {
   const { stateDir, database = null, sharedStore = null, report, serving } = around;
+  const mustOutlive = around.servesBroker;
   if (stateDir === null) return new MemoryStore({ clock: systemClock });
   const options = {
     clock: systemClock,
@@ -271,7 +274,7 @@ function openStore(around: HostSurroundings): Store {
   if (database === null) return files;
   return ownerStore(
     files,
-    openSqliteStore(database, { ...options, ...(serving && { openAfter: serving }) }),
+    openSqliteStore(database, { ...options, mustOutlive, ...(serving && { openAfter: serving }) }),
   );
 }
 

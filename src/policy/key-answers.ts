@@ -4,8 +4,10 @@
 import type { FaultRecord } from '../kernel/fault.ts';
 import { asBuffer, isBytes } from '../store/contract/bytes.ts';
 import type { Records } from '../store/contract/records.ts';
+import { isAway } from '../store/read-again.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { KeyedOutcome } from './idempotency.ts';
+import { notReadNow } from './keyed-faults.ts';
 
 type StoredAnswer = Uint8Array | { readonly text: string } | { readonly fault: FaultRecord };
 
@@ -26,6 +28,7 @@ export async function storedOutcome(answers: Records, slot: string): Promise<Key
     if ('text' in answer) return { kind: 'result', bytes: Buffer.from(answer.text) };
     return { kind: 'fault', record: answer.fault };
   } catch (error) {
+    if (error instanceof StoreError && isAway(error)) throw notReadNow(error);
     // Encrypted with another key, or damaged: the call has run, and its answer is lost.
     if (error instanceof StoreError && error.reason === 'unreadable') return { kind: 'dropped' };
     throw error;

@@ -52,6 +52,16 @@ export function lostSight(key: string, cause: unknown): Fault {
   );
 }
 
+/** It has run, and its answer is kept where it cannot be reached. */
+export function notReadNow(cause: unknown): Fault {
+  return new Fault(
+    'outcome_unknown',
+    'the call has run, and its answer is kept but cannot be read now; it was not repeated: send it again under the same key, or check its effect',
+    { dispatched: 'yes' },
+    cause,
+  );
+}
+
 /** Of a call whose outcome is asked for by its id. */
 export function notKnown(): Fault {
   return unknown('nothing is known any more of this call, which was sent before', {}, 'again');

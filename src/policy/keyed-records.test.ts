@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { boundRecords as bound } from '../../test/support/bound-records.ts';
 import { ManualClock, settled } from '../../test/support/manual-clock.ts';
+import { NatsError } from '../nats/nats-error.ts';
 import type { Records } from '../store/contract/records.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { StoreError } from '../store/store-error.ts';
@@ -58,6 +59,20 @@ describe('idempotency keys in a durable store', () => {
     expect(await again({ answers: unreadable }).claim('a', begun, 1_000)).toEqual(dropped);
     await answers.remove('a');
     expect(await again().claim('a', begun, 1_000)).toEqual(dropped);
+  });
+
+  it('say of an answer whose server cannot be reached that it is kept, and not that it is dropped #idempotency-key', async () => {
+    const { keyed, again, answers } = opened();
+    await keyed.claim('a', begun, 1_000);
+    await keyed.put('a', result('done'), 1_000);
+    const away = new StoreError('unreadable', '', new NatsError('lost', 'as the test says'));
+    const unreached = again({ answers: { ...answers, get: () => Promise.reject(away) } });
+    await expect(unreached.claim('a', begun, 1_000)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      dispatched: 'yes',
+      message: expect.stringContaining('send it again under the same key'),
+    });
+    expect(await again().claim('a', begun, 1_000)).toEqual(result('done'));
   });
 
   it('are bounded, for each caller and together, and drop the oldest answers but no key', async () => {

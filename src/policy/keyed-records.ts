@@ -257,6 +257,6 @@ function droppedOf(record: KeyedRecord): KeyedRecord {
 function damaged(): Fault {
   return new Fault(
     'overloaded',
-    'the stored idempotency keys are damaged, so that it is not known whether this one was used; call without a key, or see: holdfast status',
+    'the idempotency keys cannot be kept, or some of them are lost, so that a call could run twice; call without a key, or see what is wrong: holdfast status',
   );
 }

@@ -75,10 +75,16 @@ export class Fleet implements AsyncDisposable {
     this.orchestrator = this.#orchestrate();
   }
 
-  /** On a new broker of this kind, or on one that it owns from now on. */
-  static async start(on: FleetBrokerName | FleetBroker, config: HomeConfig): Promise<Fleet> {
+  /** On a new broker of this kind, or on one that it owns from now on. `prepare`: before the orchestrator starts. */
+  static async start(
+    on: FleetBrokerName | FleetBroker,
+    config: HomeConfig,
+    prepare: (home: GatewayHome) => void = () => {},
+  ): Promise<Fleet> {
     const broker = typeof on === 'string' ? await fleetBrokers[on]() : on;
-    const fleet = new Fleet(broker, await GatewayHome.create(config));
+    const home = await GatewayHome.create(config);
+    prepare(home);
+    const fleet = new Fleet(broker, home);
     await fleet.orchestrator.printed('\n');
     return fleet;
   }

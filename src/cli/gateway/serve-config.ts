@@ -74,6 +74,7 @@ export async function serveConfig(
     gateway: {
       stateDir,
       database: instance && store === 'sqlite' ? instance.place.database : null,
+      servesBroker: options.broker !== undefined || loaded.config.broker !== null,
       sharedStore: shared?.store,
       replicas,
       startedBy,
@@ -92,7 +93,12 @@ export async function serveConfig(
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
-    await using workers = await workersOf(shell, { host, gateway }, loaded, options);
+    await using workers = await workersOf(
+      shell,
+      { host, gateway, keepsCalls: instance !== undefined },
+      loaded,
+      options,
+    );
     host.startPinned();
     using _watching = followConfig(shell, host, inUse, loaded.state);
     const ownsDatabase = instance !== undefined && keepsState;
@@ -119,7 +125,12 @@ export async function serveConfig(
 /** A gateway for one client serves no workers: it keeps nothing that a call of theirs could be answered from later. */
 async function workersOf(
   shell: Shell,
-  served: { readonly host: OpenedHost; readonly gateway: Gateway },
+  served: {
+    readonly host: OpenedHost;
+    readonly gateway: Gateway;
+    /** It has a place where call ids outlive the process. */
+    readonly keepsCalls: boolean;
+  },
   { config, file }: LoadedConfig,
   { broker: url, as, tlsCa, stdio }: ServeOptions,
 ): Promise<Orchestrator | undefined> {
@@ -132,6 +143,13 @@ async function workersOf(
   }
   if (stdio === true || (url === undefined && broker === null)) return undefined;
   assertRemembers(config);
+  if (!served.keepsCalls) {
+    remark(
+      shell,
+      'workers are not served: this gateway keeps no state, and a call of a worker would run again after a crash; mend the state directory, or give a config file, then start it again',
+    );
+    return undefined;
+  }
   const { serveBroker } = await import('./serve-broker.ts');
   const ca = tlsCa === undefined ? undefined : certificateIn(shell, tlsCa);
   const named = broker?.tokenFile;

@@ -21,6 +21,8 @@ export interface OpenSqliteOptions {
   readonly program?: URL;
   /** It is opened when this resolves, or before at its first use; absent: at once. */
   readonly openAfter?: Promise<unknown>;
+  /** What is forgotten at the end of the process is of no use: the memory in its place is never whole. */
+  readonly mustOutlive?: boolean | undefined;
 }
 
 const besideThis = new URL('./worker.js', import.meta.url);
@@ -31,14 +33,14 @@ export function openSqliteStore(file: string, options: OpenSqliteOptions): Store
 
 async function opened(
   file: string,
-  { clock, report, program = besideThis }: OpenSqliteOptions,
+  { clock, report, program = besideThis, mustOutlive = false }: OpenSqliteOptions,
 ): Promise<Store> {
   const database = await openedOrFailed(file, { clock, report, program });
   if (database.kind === 'opened') return database.store;
   const problem = inMemory(file, database);
   report({ kind: 'unwritable', file, code: database.code, detail: problem });
   const memory = new MemoryStore({ clock, claims: 'durable' });
-  const store = holdsData(file) ? notWhole(memory) : memory;
+  const store = mustOutlive || holdsData(file) ? notWhole(memory) : memory;
   return withHealthOf(store, () => ({ ok: false, problem }));
 }
 
@@ -47,7 +49,7 @@ export type OnlyDatabase = { readonly kind: 'opened'; readonly store: Store } | 
 /** For whom memory is no replacement: it says why there is no database. */
 export async function openedOrFailed(
   file: string,
-  { clock, report, program = besideThis }: Omit<OpenSqliteOptions, 'openAfter'>,
+  { clock, report, program = besideThis }: Omit<OpenSqliteOptions, 'openAfter' | 'mustOutlive'>,
 ): Promise<OnlyDatabase> {
   const database = await openInWorker(file, program);
   if (database.kind === 'failed') return database;

@@ -33,7 +33,7 @@ function inbox() {
   const own = new Inbox(watched, clock, (number) => kept.get(number));
   const put = (letter: StoredLetter) => {
     kept.set(letter.number, letter);
-    return own.put(letter.number, () => letter);
+    return own.put(letter.number, { to: letter.to, bytes: letter.body.length }, () => letter);
   };
   const done = (number: number) => {
     kept.delete(number);

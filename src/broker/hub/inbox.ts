@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../store/contract/log.ts';
+import { nextEntry, type WaitingLetter } from './next-entry.ts';
 import { bytesOfEntry, type Entry, entryIn } from './stored-entry.ts';
 import type { StoredLetter } from './stored-letter.ts';
 import { momentMs, WritePace } from './write-pace.ts';
@@ -15,7 +16,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-interface Pending extends Waiting {
+interface Pending extends Waiting, WaitingLetter {
   readonly number: number;
   /** Made when it is written: many are done with before that. */
   readonly letter: () => StoredLetter;
@@ -93,9 +94,9 @@ export class Inbox {
   }
 
   /** Resolves when it is on the disk, or done with. Rejects with a StoreError. */
-  put(number: number, letter: () => StoredLetter): Promise<void> {
+  put(number: number, { to, bytes }: WaitingLetter, letter: () => StoredLetter): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#put.set(number, { number, letter, resolve, reject });
+      this.#put.set(number, { number, to, bytes, letter, resolve, reject });
       this.#pace.came();
       this.#write();
     });
@@ -160,16 +161,8 @@ export class Inbox {
 
   /** Taken from those that wait, up to the size of one entry, as they are stored. */
   #nextPut(): { readonly put: readonly Pending[]; readonly letters: readonly StoredLetter[] } {
-    const put: Pending[] = [];
-    const letters: StoredLetter[] = [];
-    let bytes = 0;
-    for (const pending of this.#put.values()) {
-      put.push(pending);
-      const letter = pending.letter();
-      letters.push(letter);
-      bytes += letter.body.length;
-      if (bytes >= entryBytes) break;
-    }
+    const put = nextEntry(this.#put.values(), entryBytes);
+    const letters = put.map(({ letter }) => letter());
     if (put.length === this.#put.size) this.#put = new Map();
     else for (const { number } of put) this.#put.delete(number);
     return { put, letters };

@@ -112,7 +112,7 @@ export class KeptLetters {
 
   #store(shelf: Shelf, held: Held): Promise<void> {
     held.isUnkept = false;
-    const put = this.#inbox.put(held.number, () => {
+    const put = this.#inbox.put(held.number, { to: held.to, bytes: held.body.length }, () => {
       // From now on it may stay for long.
       held.body = ownBody(held.body);
       return storedFrom(held);

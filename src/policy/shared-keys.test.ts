@@ -208,6 +208,24 @@ describe('idempotency keys that replicas share', () => {
     signal.abort();
     await expect(left).rejects.toMatchObject({ code: 'cancelled', dispatched: 'maybe' });
   });
+
+  it('are waited for while the replica that has them runs, also for longer than a quarter of an hour #shared-keys #broker-once', async () => {
+    const { one, two, clock } = replicas();
+    const longMs = 3_600_000;
+    await one.keyed.claim('a', begun, longMs);
+    const waiting = two.keyed.claim('a', begun, longMs, { withinMs: longMs });
+    let isOver = false;
+    const over = waiting.then(() => {
+      isOver = true;
+    });
+    for (let minute = 0; minute < 16; minute += 1) {
+      for (let look = 0; look < 600; look += 1) await clock.advanceAsync(100);
+    }
+    expect(isOver).toBe(false);
+    await one.keyed.put('a', result('done'), longMs);
+    expect(await ended(clock, waiting)).toEqual(result('done'));
+    await over;
+  });
 });
 
 describe('a call that another replica was seen to have', () => {

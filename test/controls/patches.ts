@@ -3980,7 +3980,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'shared-keys',
     tests: ['src/policy/shared-keys.test.ts'],
-    edits: [{ find: `Math.min(longestMs, withinMs)`, replace: `longestMs` }],
+    edits: [{ find: `clock.now() + withinMs`, replace: `clock.now() + longestMs` }],
   },
   {
     id: 'run-elsewhere-unsent',

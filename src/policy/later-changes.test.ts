@@ -12,7 +12,10 @@ function failing() {
     store.tries += 1;
     if (store.isAway) throw new Error('it is away');
   };
-  const added = () => later.add(change, () => void (store.over += 1));
+  const over = () => {
+    store.over += 1;
+  };
+  const added = () => later.add(change, over);
   return { clock, later, store, added };
 }
 

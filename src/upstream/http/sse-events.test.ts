@@ -36,6 +36,12 @@ describe('a stream of events', () => {
     ]);
   });
 
+  it('gives no event for an empty object, by which the SDK marks a beginning, but its place #resumed-streams', () => {
+    expect(eventsIn('id: 1\ndata: {}\n\ndata: {"a":1}\n\n')).toEqual([
+      { event: 'message', data: '{"a":1}', id: '1' },
+    ]);
+  });
+
   it('takes one space after the colon away, not more', () => {
     expect(eventsIn('data:  x\n\n')).toEqual([plain(' x')]);
   });

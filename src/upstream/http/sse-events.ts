@@ -1,7 +1,10 @@
 // Server-sent events as bytes. The data of an event is passed on unchanged, several `data` lines
 // joined by a line feed, which inside a JSON value can only be white space. An event without data
-// only marks a position from which the stream can be resumed; a comment only keeps it alive. An
-// event counts when its empty line has arrived: one that was cut off before has no position.
+// only marks a position from which the stream can be resumed, and so does one with an empty object: servers of the
+// official SDK store it for the beginning of a stream, and may send it when the stream is resumed. A comment only keeps
+// it alive. An event counts when its empty line has arrived: one that was cut off before has no position.
+
+const emptyObject = Buffer.from('{}');
 
 export interface StreamEvent {
   readonly event: string;
@@ -122,7 +125,9 @@ export class EventStreamReader {
     const data = this.#data.take();
     const event = this.#event === '' ? 'message' : this.#event;
     this.#event = '';
-    if (data.length > 0) this.#listener.event({ event, data, id: this.#id });
+    if (data.length > 0 && !data.equals(emptyObject)) {
+      this.#listener.event({ event, data, id: this.#id });
+    }
   }
 }
 

@@ -229,9 +229,7 @@ export function keptMarkOf({ history }: Server): KeptMark {
  * known that a caller without any, such as a command, is offered it too.
  */
 export function capabilitiesBehind({ offerings, slots }: Server, tool: string): readonly string[] {
-  const { aim } = offerings.shownTo(slots.current.aim);
-  // In the modern era a server offers the same to all.
-  if (aim.era === 'modern') return [];
+  const { aim } = offerings.shownTo(slots.aimOn(slots.current, undefined));
   const bare = { era: aim.era, clients: bareClass };
   const isKnown = !offerings.isBorrowed(bare);
   if (isKnown && offerings.shownTo(bare).catalogue.lastKnown(tool)) return [];

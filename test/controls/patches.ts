@@ -1039,6 +1039,45 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'this.#catalogues.shared.filter(', replace: 'this.#catalogues.all().filter(' }],
   },
   {
+    id: 'list-without-capabilities',
+    breaks:
+      'A modern server is asked for its lists without the capabilities of the clients they are for.',
+    file: 'src/host/lists/listings.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'classes',
+    edits: [
+      {
+        find: 'connection.request(method, { members }, { capabilities: this.#capabilities })',
+        replace: 'connection.request(method, { members })',
+      },
+    ],
+  },
+  {
+    id: 'one-class-listened-for',
+    breaks: 'A modern server tells only the first class of clients when its lists have changed.',
+    file: 'src/host/connections/subscriptions.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'classes',
+    edits: [{ find: 'this.#stream(connection, clients, () => []).open();', replace: '' }],
+  },
+  {
+    id: 'reading-for-another-class',
+    breaks:
+      'A client that asks after a change waits for the list of another class, and is shown its own old one.',
+    file: 'src/downstream/view/known-lists.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'classes',
+    edits: [
+      {
+        find: 'isBorrowed ? classOf(caller.capabilities) : readFor(server, caller)',
+        replace: 'isBorrowed ? classOf(caller.capabilities) : undefined',
+      },
+    ],
+  },
+  {
     id: 'list-in-flight',
     breaks:
       "A list that was requested before its connection became one client's own is shown to all.",

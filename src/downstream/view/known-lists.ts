@@ -7,7 +7,7 @@
 // asked like in any call, as often as somebody asks: its connection decides how long that is tried.
 
 import type { Caller } from '../../host/connections/caller.ts';
-import { classOf } from '../../host/connections/client-class.ts';
+import { type ClientClass, classOf } from '../../host/connections/client-class.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import type { ServersChange } from '../../host/host-news.ts';
 import {
@@ -220,22 +220,24 @@ export class KnownLists {
   #reading(server: Server, kind: ListKind, caller: Caller | undefined): Reading | undefined {
     const mark = markOf(server.name, kind);
     const isBorrowed = caller !== undefined && server.isBorrowedFor(caller);
-    const { owner, folder = '' } = caller ? server.slots.aimOf(caller) : {};
+    const { owner, folder = '', era } = caller ? server.slots.aimOf(caller) : {};
     const own = owner ?? folder;
-    const borrowing = isBorrowed ? [classOf(caller.capabilities).key] : [];
-    const isForAll = own === '' && !isBorrowed;
-    const key = isForAll ? mark : `${mark} ${JSON.stringify([own, ...borrowing])}`;
+    const clients = isBorrowed ? classOf(caller.capabilities) : readFor(server, caller);
+    const isForAll = own === '' && clients === undefined;
+    const key = isForAll ? mark : `${mark} ${JSON.stringify([own, clients?.key])}`;
     const underWay = this.#readings.get(key);
     if (underWay) {
       if (underWay.begunAt === undefined) underWay.askers.push(caller);
       return underWay;
     }
-    if (!this.#mayStart(server, key, isBorrowed)) return undefined;
+    // In the modern era one connection serves all classes.
+    const isFurther = isBorrowed && era !== 'modern';
+    if (!this.#mayStart(server, key, isFurther)) return undefined;
     const ended = () => {
       if (this.#readings.get(key) === reading) this.#readings.delete(key);
     };
     const reading = newReading([caller], ended);
-    reading.read = this.#readInTurn(server, kind, reading, key, isBorrowed).finally(ended);
+    reading.read = this.#readInTurn(server, kind, reading, key, isFurther).finally(ended);
     this.#readings.set(key, reading);
     return reading;
   }
@@ -356,6 +358,12 @@ function newReading(askers: (Caller | undefined)[], parted: () => void): Reading
     },
   };
   return reading;
+}
+
+/** The class whose lists this client is shown; undefined while nothing is known: then all wait for the first reading. */
+function readFor(server: Server, caller: Caller | undefined): ClientClass | undefined {
+  const isKnown = server.offerings.definitions('tools') !== undefined;
+  return isKnown ? server.catalogueFor(caller).aim.clients : undefined;
 }
 
 /** Whether others have this list, and nothing was read for clients like this one. */

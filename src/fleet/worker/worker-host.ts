@@ -80,7 +80,6 @@ export function workerHost(
       [server]: {
         type: 'http' as const,
         url: 'http://broker.invalid/',
-        isolation: 'shared' as const,
         startTimeoutMs,
         callTimeoutMs: longestCallMs,
         concurrency,

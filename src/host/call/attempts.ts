@@ -11,7 +11,7 @@ import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import type { Message } from '../../wire/scan.ts';
 import type { Caller } from '../connections/caller.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
-import { contractOf, type OfferedTool } from '../lists/catalogue.ts';
+import { type Catalogue, contractOf, type OfferedTool } from '../lists/catalogue.ts';
 import type { Server } from '../servers/server.ts';
 import { type DescribedTask, taskIn } from '../tasks/task-result.ts';
 import { finishTask } from '../tasks/task-wait.ts';
@@ -237,20 +237,26 @@ export class Attempts implements DeadlineListener {
     return !isBound && caller !== undefined && this.#server.wantsRoots(caller);
   }
 
+  /** What its caller is offered where the call goes. */
+  get #catalogue(): Catalogue {
+    return this.#server.catalogueOn(this.#slot, this.#call.request.caller);
+  }
+
   #offered(): OfferedTool | undefined {
     const { kind, name } = this.#call.request.operation;
-    return kind === 'tool' && name !== null
-      ? this.#server.catalogueOf(this.#slot).find(name)
-      : undefined;
+    return kind === 'tool' && name !== null ? this.#catalogue.find(name) : undefined;
   }
 
   /** Not in the list that was read: refused, unless a list read now has it or none can be read. */
   async #unlisted(connection: Connection): Promise<OfferedTool | undefined> {
-    const catalogue = this.#server.catalogueOf(this.#slot);
+    const catalogue = this.#catalogue;
     const { kind, name } = this.#call.request.operation;
     if (kind !== 'tool' || name === null) return undefined;
-    // One that is to be repeated must be known to be the same tool as before.
-    if (catalogue.offered === undefined && this.#call.replays === 0) return undefined;
+    // One that is to be repeated must be known to be the same tool as before. A modern connection is made for one
+    // class of clients: for others the tools are read when they are first needed.
+    const isUnread = connection.era === 'modern' && !catalogue.lists.isAskedOn(connection);
+    const isUnknown = catalogue.offered === undefined && !isUnread;
+    if (isUnknown && this.#call.replays === 0) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {
       // A list that cannot be read now cannot decide: the server itself will.
       if (error instanceof Fault) return catalogue.forget();

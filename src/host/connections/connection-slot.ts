@@ -26,6 +26,11 @@ export interface Aim {
   readonly folder?: string;
 }
 
+/** Whether they differ in the class of clients at most: in the modern era one connection serves both. */
+export function isSameButClass(one: Aim, other: Aim): boolean {
+  return one.era === other.era && one.owner === other.owner && one.folder === other.folder;
+}
+
 export class ConnectionSlot {
   /** Of the current connection; of the next one while there is none. */
   aim: Aim;
@@ -75,7 +80,11 @@ export class ConnectionSlot {
     this.aim = aim;
     this.clientEra = aim.era;
     this.supervisor = supervise(this);
-    this.subscriptions = new Subscriptions(clock, () => this.supervisor);
+    this.subscriptions = new Subscriptions(
+      clock,
+      () => this.supervisor,
+      () => this.catalogue?.aim.clients ?? this.aim.clients,
+    );
   }
 
   /** The client that it is reserved for; null for a shared one. */

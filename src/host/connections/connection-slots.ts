@@ -210,6 +210,11 @@ export class ConnectionSlots {
     return this.#aims.aimOf(watcher);
   }
 
+  /** Whose lists are read on this connection for this client, or for nobody in particular. */
+  aimOn(slot: ConnectionSlot, caller: Watcher | undefined): Aim {
+    return this.#aims.aimOn(slot, caller);
+  }
+
   /**
    * Its lists are for its client only from now on. False if it is not reserved, or its client has
    * disconnected.

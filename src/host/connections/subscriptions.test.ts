@@ -4,6 +4,7 @@ import { ManualClock, settled } from '../../../test/support/manual-clock.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Supervisor } from '../../supervise/supervisor.ts';
 import type { Connection } from '../../upstream/connection.ts';
+import { bareClass, classOf } from './client-class.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 /** Where a connection comes from, and who holds it. */
@@ -34,6 +35,7 @@ function newSubscriptions(connection?: FakeUpstream) {
   const subscriptions = new Subscriptions(
     clock,
     () => supervisor as unknown as Supervisor<Connection>,
+    () => bareClass,
   );
   return { clock, supervisor, subscriptions };
 }
@@ -44,6 +46,29 @@ const listens = (connection: FakeUpstream) =>
   connection.requests.map(({ members }) => JSON.parse(`{${members}}`).notifications);
 
 describe('a modern connection', () => {
+  it('is listened on for each class of its clients, the oldest of too many is closed #classes', () => {
+    const server = new FakeUpstream('modern', { tools: { listChanged: true } });
+    const { subscriptions } = newSubscriptions(server);
+    const clients = (at: number) => classOf(JSON.stringify({ extensions: { [`x/${at}`]: {} } }));
+    subscriptions.connected(server);
+    subscriptions.watchIfConnected('a');
+    server.cancelled.length = 0;
+    for (const at of [1, 2, 2, 3, 4, 5, 6, 7]) subscriptions.listenFor(server, clients(at));
+    subscriptions.listenFor(server, bareClass);
+    expect([listens(server).length, server.cancelled]).toEqual([9, []]);
+    expect(listens(server).at(-1)).toEqual({ toolsListChanged: true });
+    subscriptions.listenFor(server, clients(8));
+    expect([listens(server).length, server.cancelled.length]).toEqual([10, 1]);
+    subscriptions.listenFor(server, clients(1));
+    expect(listens(server).length).toBe(11);
+    const [, main] = server.requests;
+    expect(main?.exchange.isSettled).toBe(false);
+    // Nothing is opened on a connection that was replaced.
+    subscriptions.ended(server);
+    subscriptions.listenFor(server, clients(9));
+    expect(listens(server).length).toBe(11);
+  });
+
   it('is listened on before it takes calls, and anew only for what was wished meanwhile', () => {
     const server = new FakeUpstream('modern', { tools: { listChanged: true } });
     const { subscriptions } = newSubscriptions();

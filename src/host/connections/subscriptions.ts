@@ -1,21 +1,20 @@
 // The subscriptions on one connection of a server: changed lists, and updates of resources that
-// clients watch. Modern servers get one open `subscriptions/listen`, legacy ones one
-// `resources/subscribe` for each resource. The subscriptions are stored here, counted, and sent
+// clients watch. Modern servers get one open `subscriptions/listen` for each class of clients (listen-stream.ts),
+// legacy ones one `resources/subscribe` for each resource. The subscriptions are stored here, counted, and sent
 // again on every new connection; a watched server is kept running, because a stopped one reports
 // nothing.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
-import { reopenMs } from '../../kernel/reopen.ts';
 import type { Supervisor } from '../../supervise/supervisor.ts';
 import type { Connection } from '../../upstream/connection.ts';
-import type { Exchange } from '../../upstream/exchange.ts';
-import type { Message } from '../../wire/scan.ts';
 import { rpcFault } from '../call/call-faults.ts';
+import type { ClientClass } from './client-class.ts';
+import { ListenStream } from './listen-stream.ts';
 
-/** A server that ends its stream at once is asked again after this long at most. */
-const longestRelistenMs = 60_000;
+/** As many classes as have lists of their own; beyond that the oldest stream is closed. */
+const maxStreams = 8;
 const subscribeMs = 10_000;
 
 interface Watched {
@@ -31,17 +30,17 @@ export class Subscriptions {
   readonly #supervisor: () => Supervisor<Connection>;
   /** By address; each is there for as long as a client watches it, and clients may watch so many. */
   readonly #watched = new Map<string, Watched>();
-  #listening: Exchange | undefined;
-  #listeningSince = 0;
-  /** How long we waited before the stream was opened; 0 for the first of a connection. */
-  #waitedMs = 0;
-  #relisten: Disposable | undefined;
+  /** Of the connection, by class of clients; at most maxStreams. */
+  readonly #streams = new Map<string, ListenStream>();
+  /** The class that the connection was made for. */
+  readonly #clients: () => ClientClass;
   #connection: Connection | undefined;
   /** The addresses that were sent to it before it accepted calls, until it does. */
   #sentAtFirst: readonly string[] = [];
 
-  constructor(clock: Clock, supervisor: () => Supervisor<Connection>) {
+  constructor(clock: Clock, supervisor: () => Supervisor<Connection>, clients: () => ClientClass) {
     this.#clock = clock;
+    this.#clients = clients;
     this.#supervisor = supervisor;
   }
 
@@ -108,8 +107,7 @@ export class Subscriptions {
     this.#sentAtFirst = isNew ? now : [];
     if (isNew) {
       this.#connection = connection;
-      this.#listening = undefined;
-      this.#waitedMs = 0;
+      this.#endStreams();
     }
     const more = now.filter((uri) => !before.includes(uri));
     const fewer = before.filter((uri) => !this.#watched.has(uri));
@@ -125,9 +123,7 @@ export class Subscriptions {
   ended(connection: Connection): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
-    this.#listening = undefined;
-    this.#relisten?.[Symbol.dispose]();
-    this.#relisten = undefined;
+    this.#endStreams();
   }
 
   /** @internal Whether something of this connection is kept; for ended-connection.test.ts. */
@@ -165,44 +161,45 @@ export class Subscriptions {
     if (message.kind === 'error') throw rpcFault(connection, message);
   }
 
-  /** The new stream is open before the old one ends, so that nothing is missed. */
+  /** For all addresses that are watched now, and for the class that the connection was made for. */
   #listen(connection: Connection): void {
-    const filter = filterFor(connection, [...this.#watched.keys()]);
-    const before = this.#listening;
-    this.#listening = undefined;
-    this.#relisten?.[Symbol.dispose]();
-    if (filter !== undefined) {
-      const members = `"notifications":${filter}`;
-      const listening = connection.request(
-        'subscriptions/listen',
-        { members },
-        { background: true },
-      );
-      this.#listening = listening;
-      this.#listeningSince = this.#clock.now();
-      const over = ({ kind }: Message) => {
-        // A server that refuses would refuse again.
-        if (kind === 'result') this.#ended(connection, listening);
-      };
-      // However else it ends, on a connection that is still there it is opened again.
-      const broken = () => this.#ended(connection, listening);
-      listening.answer.then(over, broken).catch(ignored);
-    }
-    before?.cancel(new Fault('cancelled', 'replaced by another subscription'));
+    this.#stream(connection, this.#clients(), () => [...this.#watched.keys()]).open();
   }
 
-  #ended(connection: Connection, listening: Exchange): void {
-    if (this.#listening !== listening || connection.isLost) return;
-    this.#listening = undefined;
-    const lastedMs = this.#clock.now() - this.#listeningSince;
-    this.#waitedMs = reopenMs({ waitedMs: this.#waitedMs, lastedMs }, longestRelistenMs);
-    const again = () => {
-      const isStill = this.#connection === connection && !connection.isLost;
-      if (!isStill || this.#listening !== undefined) return;
-      this.#listen(connection);
-      this.missed();
-    };
-    this.#relisten = this.#clock.after(this.#waitedMs, again, true);
+  /** Clients of another class use this connection: they are told of changes of their own lists. */
+  listenFor(connection: Connection, clients: ClientClass): void {
+    const isIts = this.#connection === connection && connection.era === 'modern';
+    if (!isIts || this.#streams.has(clients.key) || clients.key === this.#clients().key) return;
+    if (this.#streams.size >= maxStreams) this.#closeOldest();
+    this.#stream(connection, clients, () => []).open();
+  }
+
+  /** The one of this class, or a new one. */
+  #stream(
+    connection: Connection,
+    { key, capabilities }: ClientClass,
+    uris: () => readonly string[],
+  ): ListenStream {
+    const known = this.#streams.get(key);
+    if (known) return known;
+    const missed = () => this.missed();
+    const clock = this.#clock;
+    const stream = new ListenStream({ clock, connection, capabilities, uris, missed });
+    this.#streams.set(key, stream);
+    return stream;
+  }
+
+  #closeOldest(): void {
+    const own = this.#clients().key;
+    const oldest = [...this.#streams.keys()].find((key) => key !== own);
+    if (oldest === undefined) return;
+    this.#streams.get(oldest)?.close();
+    this.#streams.delete(oldest);
+  }
+
+  #endStreams(): void {
+    for (const stream of this.#streams.values()) stream.ended();
+    this.#streams.clear();
   }
 
   #note(uri: string): Watched {
@@ -225,20 +222,6 @@ export class Subscriptions {
   get size(): number {
     return this.#watched.size;
   }
-}
-
-/** The subscriptions that this server supports; undefined if none. */
-function filterFor(connection: Connection, uris: readonly string[]): string | undefined {
-  const capabilities = connection.greeting.capabilities as Readonly<
-    Record<string, { listChanged?: unknown; subscribe?: unknown } | undefined>
-  >;
-  const filter = {
-    ...(capabilities['tools']?.listChanged === true ? { toolsListChanged: true } : {}),
-    ...(capabilities['prompts']?.listChanged === true ? { promptsListChanged: true } : {}),
-    ...(capabilities['resources']?.listChanged === true ? { resourcesListChanged: true } : {}),
-    ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
-  };
-  return Object.keys(filter).length > 0 ? JSON.stringify(filter) : undefined;
 }
 
 /** Whatever the outcome: a server that does not answer is waited for no longer than others. */

@@ -4,14 +4,17 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { tool } from '../../../test/support/scripted-server.ts';
 import { configFromObject } from '../../config/load.ts';
 import type { ServerConfig } from '../../config/schema.ts';
+import { bareClass } from '../connections/client-class.ts';
 import { Catalogue } from './catalogue.ts';
+
+const aim = { era: 'legacy', clients: bareClass } as const;
 
 function newCatalogue(config: object = {}) {
   const input = { mcpServers: { s: { command: 'x', ...config } } };
   const { mcpServers } = configFromObject(input, { baseDir: '/', env: {} }).config;
   const clock = new ManualClock();
   const told: string[] = [];
-  const catalogue = new Catalogue(mcpServers['s'] as ServerConfig, clock, {
+  const catalogue = new Catalogue(aim, mcpServers['s'] as ServerConfig, clock, {
     listed: (tools, invalid, changed) => told.push(`${tools} -${invalid} [${changed.join()}]`),
     read: (kind, change) => told.push(`${kind} ${change}`),
   });

@@ -13,6 +13,7 @@ import { ownValue } from '../../kernel/own-value.ts';
 import { type ReplayContract, replayContract } from '../../policy/replay.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import { marksIn } from '../../wire/mirrored-headers.ts';
+import type { Aim } from '../connections/connection-slot.ts';
 import { taskSupport } from '../tasks/task-result.ts';
 import { Listings, type ListKind, listDeadlineMs } from './listings.ts';
 
@@ -38,6 +39,8 @@ export interface CatalogueListener {
 
 export class Catalogue {
   readonly lists: Listings;
+  /** The clients that it is for. */
+  readonly aim: Aim;
   #config: ServerConfig;
   readonly #clock: Clock;
   readonly #listener: CatalogueListener;
@@ -47,12 +50,15 @@ export class Catalogue {
   /** The last list that was read, known to hold or not: what a new one is compared with. */
   #listed: ReadonlyMap<string, OfferedTool> | undefined;
 
-  constructor(config: ServerConfig, clock: Clock, listener: CatalogueListener) {
+  constructor(aim: Aim, config: ServerConfig, clock: Clock, listener: CatalogueListener) {
+    this.aim = aim;
     this.#config = config;
     this.#clock = clock;
     this.#listener = listener;
-    this.lists = new Listings(clock, (kind, { definitions, leftOut }) =>
-      this.#arrived(kind, definitions, leftOut),
+    this.lists = new Listings(
+      clock,
+      (kind, { definitions, leftOut }) => this.#arrived(kind, definitions, leftOut),
+      aim.clients.capabilities,
     );
   }
 

@@ -1,14 +1,15 @@
 // What one server offers to each class of clients. Most servers offer the same to all, and then
 // there is one catalogue for all legacy clients; a server that offers more to clients with certain
-// capabilities has one for each class. A modern connection is the same for all clients. Until a
-// class has a catalogue of its own, the nearest one is shown. A server that runs in the folders of its
+// capabilities has one for each class. In the modern era each class has its own, all of them read on one
+// connection: every request carries the capabilities of its client. Until a class has a catalogue of its own,
+// the nearest one is shown. A server that runs in the folders of its
 // clients may offer something else in each: what one folder lists is never shown in another.
 
 import { type Definition, isSameList } from '../../catalog/definitions.ts';
 import type { Tool } from '../../catalog/tool.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { distance } from '../connections/client-class.ts';
-import type { Aim } from '../connections/connection-slot.ts';
+import { type Aim, isSameButClass } from '../connections/connection-slot.ts';
 import type { Facts } from '../servers/server-facts.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type ListKind, listKinds } from './listings.ts';
@@ -26,29 +27,36 @@ export interface ClassCatalogue {
   readonly readKinds: Set<ListKind>;
   /** Whether it was greeted in this run. */
   isGreeted: boolean;
+  /** When it was last shown to a client. */
+  shownAt: number;
 }
 
 /**
  * Classes that are distinguished; beyond that those without a connection are dropped, the oldest
- * first.
+ * first. A further class of the modern era is served as the nearest one.
  */
 export const maxClasses = 8;
+/** One of the modern era that was shown so recently is not dropped: its clients may be there. */
+const inUseMs = 600_000;
 
 export class Catalogues {
-  readonly #make: (own: () => ClassCatalogue) => Catalogue;
+  readonly #make: (aim: Aim, own: () => ClassCatalogue) => Catalogue;
   readonly #facts: () => Facts;
   readonly #isHeld: (catalogue: Catalogue) => boolean;
-  /** Bounded by maxClasses. */
+  readonly #now: () => number;
+  /** At most maxClasses, and one more for each connection. */
   #entries: ClassCatalogue[] = [];
-  /** Of clients that have connections of their own, a few each; gone with the client. */
+  /** Of clients that have connections of their own, at most maxClasses each and one for each connection; gone with the client. */
   readonly #own = new Map<string, ClassCatalogue[]>();
 
-  /** `isHeld`: is there a connection that this catalogue is read on? */
+  /** `isHeld`: is there a connection that was opened for this catalogue? */
   constructor(
-    make: (own: () => ClassCatalogue) => Catalogue,
+    make: (aim: Aim, own: () => ClassCatalogue) => Catalogue,
     facts: () => Facts,
     isHeld: (catalogue: Catalogue) => boolean,
+    now: () => number,
   ) {
+    this.#now = now;
     this.#make = make;
     this.#facts = facts;
     this.#isHeld = isHeld;
@@ -92,7 +100,10 @@ export class Catalogues {
   /** The one to show to these clients: their own if anything is known in it, else the nearest. */
   nearest(aim: Aim): ClassCatalogue {
     const exact = this.#exact(aim);
-    if (exact && isKnown(exact)) return exact;
+    if (exact && isKnown(exact)) {
+      exact.shownAt = this.#now();
+      return exact;
+    }
     return nearestOf(this.#entries, aim) ?? exact ?? this.#nothing(aim);
   }
 
@@ -106,12 +117,13 @@ export class Catalogues {
   #nothing(aim: Aim): ClassCatalogue {
     const entry: ClassCatalogue = {
       aim,
-      catalogue: this.#make(() => entry),
+      catalogue: this.#make(aim, () => entry),
       greeting: undefined,
       announced: new Set(),
       isRead: false,
       readKinds: new Set(),
       isGreeted: false,
+      shownAt: Number.NEGATIVE_INFINITY,
     };
     return entry;
   }
@@ -122,11 +134,19 @@ export class Catalogues {
     return !(exact && isKnown(exact)) && this.#entries.some(isKnown);
   }
 
+  /** All that are read on a connection with this aim. */
+  readOn(aim: Aim): readonly ClassCatalogue[] {
+    if (aim.era === 'legacy') return [this.of(aim)];
+    return this.#of(aim.owner).filter((entry) => isSameButClass(entry.aim, aim));
+  }
+
+  #of(owner: string | undefined): readonly ClassCatalogue[] {
+    return owner === undefined ? this.#entries : (this.#own.get(owner) ?? []);
+  }
+
   #exact(aim: Aim): ClassCatalogue | undefined {
-    const isAlike = aim.era === 'modern' || this.#facts().classes === 'alike';
-    const { owner } = aim;
-    const entries = owner === undefined ? this.#entries : (this.#own.get(owner) ?? []);
-    return entries.find(
+    const isAlike = aim.era === 'legacy' && this.#facts().classes === 'alike';
+    return this.#of(aim.owner).find(
       (entry) =>
         entry.aim.era === aim.era &&
         entry.aim.folder === aim.folder &&
@@ -135,15 +155,30 @@ export class Catalogues {
   }
 
   #add(aim: Aim): ClassCatalogue {
+    if (this.#entries.length >= maxClasses && !this.#giveOneUp()) {
+      const instead = this.#instead(aim);
+      if (instead) return instead;
+    }
     const entry = this.#nothing(aim);
-    if (this.#entries.length >= maxClasses) this.#giveOneUp();
+    // One connection has greeted all of them.
+    entry.greeting = this.#instead(aim)?.greeting;
     this.#entries = [...this.#entries, entry];
     return entry;
+  }
+
+  /** The nearest one that is read on the same connection. */
+  #instead(aim: Aim): ClassCatalogue | undefined {
+    if (aim.era === 'legacy') return undefined;
+    const others = this.readOn(aim);
+    const apart = ({ aim: { clients } }: ClassCatalogue) => distance(clients, aim.clients);
+    return others.toSorted((a, b) => apart(a) - apart(b))[0];
   }
 
   /** It begins as that of its class. */
   #addOwn(aim: Aim & { readonly owner?: string }): ClassCatalogue {
     const { owner = '', ...shared } = aim;
+    const instead = this.#of(owner).length >= maxClasses ? this.#instead(aim) : undefined;
+    if (instead) return instead;
     const entry = this.#nothing(aim);
     const of = this.#exact(shared);
     if (of) {
@@ -154,10 +189,19 @@ export class Catalogues {
     return entry;
   }
 
-  #giveOneUp(): void {
-    const unused = this.#entries.filter(({ catalogue }) => !this.#isHeld(catalogue));
+  /** False if all are in use. */
+  #giveOneUp(): boolean {
+    const unused = this.#entries.filter(
+      (entry) => !this.#isHeld(entry.catalogue) && !this.#isInUse(entry),
+    );
     const gone = unused.find(({ isRead }) => !isRead) ?? unused[0];
     this.#entries = this.#entries.filter((entry) => entry !== gone);
+    return gone !== undefined;
+  }
+
+  /** Whether its clients may be there, though no connection was opened for them. */
+  #isInUse({ aim, isRead, shownAt }: ClassCatalogue): boolean {
+    return aim.era === 'modern' && isRead && this.#now() - shownAt < inUseMs;
   }
 
   /** All that any class is offered, each name once. */

@@ -5,13 +5,18 @@ import { tool } from '../../../test/support/scripted-server.ts';
 import { configFromObject } from '../../config/load.ts';
 import type { ServerConfig } from '../../config/schema.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
+import type { Era } from '../../wire/eras.ts';
 import { classOf } from '../connections/client-class.ts';
+import type { Aim } from '../connections/connection-slot.ts';
 import { ServerFacts } from '../servers/server-facts.ts';
 import { KeptCatalogues } from './kept-catalogues.ts';
 import { Offerings } from './offerings.ts';
 
-const roots = { era: 'legacy', clients: classOf('{"roots":{}}') } as const;
-const sampling = { era: 'legacy', clients: classOf('{"sampling":{}}') } as const;
+const aimsIn = (era: Era) => ({
+  roots: { era, clients: classOf('{"roots":{}}') },
+  sampling: { era, clients: classOf('{"sampling":{}}') },
+});
+const { roots, sampling } = aimsIn('legacy');
 
 /** Processes that store what they read of one server in the same place. */
 function processes() {
@@ -33,8 +38,8 @@ function processes() {
       read: () => {},
       listChanged: () => {},
     });
-    const reads = async (aim: typeof roots | typeof sampling, ...names: readonly string[]) => {
-      const connection = new FakeUpstream('legacy', {});
+    const reads = async (aim: Aim, ...names: readonly string[]) => {
+      const connection = new FakeUpstream(aim.era, {});
       const loading = offerings.of(aim).catalogue.load(connection);
       connection.answer('tools/list', { tools: names.map((name) => tool(name)) });
       await loading;
@@ -66,12 +71,16 @@ describe('what several processes store of one server', () => {
     expect(await stored()).toEqual({ roots: ['newest'], sampling: ['other'] });
   });
 
-  it('has the classes that only others have read #merged-lists', async () => {
-    const { begin, stored } = processes();
-    const command = begin();
-    await command.offerings.recall();
-    await begin().reads(roots, 'theirs');
-    await command.reads(sampling, 'own');
-    expect(await stored()).toEqual({ roots: ['theirs'], sampling: ['own'] });
-  });
+  it.each(['legacy', 'modern'] as const)(
+    'has the classes that only others have read in the %s era #merged-lists',
+    async (era) => {
+      const { begin, stored } = processes();
+      const aims = aimsIn(era);
+      const command = begin();
+      await command.offerings.recall();
+      await begin().reads(aims.roots, 'theirs');
+      await command.reads(aims.sampling, 'own');
+      expect(await stored()).toEqual({ roots: ['theirs'], sampling: ['own'] });
+    },
+  );
 });

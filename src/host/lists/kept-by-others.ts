@@ -13,7 +13,7 @@ export interface OwnCatalogue extends KeptCatalogue {
   readonly isGreeted: boolean;
 }
 
-/** What is to be stored, if this is stored now; `isAlike`: all classes are offered the same. */
+/** What is to be stored, if this is stored now; `isAlike`: all legacy classes are offered the same. */
 export function withOthers(
   own: readonly OwnCatalogue[],
   stored: readonly KeptCatalogue[],
@@ -21,7 +21,7 @@ export function withOthers(
 ): readonly KeptCatalogue[] {
   const isSame = ({ aim }: KeptCatalogue, { aim: other }: KeptCatalogue) =>
     aim.era === other.era &&
-    (isAlike || aim.era === 'modern' || aim.clients.key === other.clients.key);
+    ((isAlike && aim.era === 'legacy') || aim.clients.key === other.clients.key);
   const ours = own.map((one) => {
     const before = stored.filter((other) => isSame(one, other));
     // Of several that have become one, the own class is the best.

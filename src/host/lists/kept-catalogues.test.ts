@@ -46,6 +46,21 @@ describe('a catalogue that is kept', () => {
     expect([back?.greeting, asks, back?.aim]).toEqual([greeting, true, aim]);
   });
 
+  it('of a modern server is that of clients without capabilities, if an earlier Holdfast has written it #classes', async () => {
+    const { kept, records } = newKept();
+    const lists = { tools: `[${toolText}]` };
+    const classes = ['legacy', 'modern'].map((era) => ({ era, features: ['roots'], lists }));
+    await records.put('hash', { version: 2, classes, asks: false });
+    const read = (await kept.get('hash'))?.classes ?? [];
+    expect(read.map(({ aim }) => [aim.era, aim.clients.key])).toEqual([
+      ['legacy', 'roots'],
+      ['modern', ''],
+    ]);
+    expect(read.map((one) => one.lists.get('tools')?.length)).toEqual([1, 1]);
+    await records.put('newer', { version: 4, classes, asks: false });
+    expect(await kept.get('newer')).toBeUndefined();
+  });
+
   it('is not waited for at the end when the disk hangs #drain', async () => {
     const clock = new ManualClock();
     const never = () => new Promise<never>(() => {});

@@ -11,7 +11,7 @@ import type { Records } from '../../store/contract/records.ts';
 import type { Greeting } from '../../upstream/connection.ts';
 import { checkValue } from '../../wire/json-text.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import { classWith } from '../connections/client-class.ts';
+import { bareClass, classWith } from '../connections/client-class.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import { type ListKind, listKinds } from './listings.ts';
 
@@ -29,7 +29,9 @@ export interface KeptRecord {
 }
 
 /** Of the records. */
-export const keptVersion = 2;
+export const keptVersion = 3;
+/** Until then the lists of modern servers were asked for without capabilities. */
+const classlessVersion = 2;
 const dayMs = 24 * 60 * 60 * 1000;
 /** From its last use; uses within a day count as one. */
 const keptMs = 90 * dayMs;
@@ -121,11 +123,17 @@ export function isKeptRecord(record: unknown): boolean {
 }
 
 function read(record: unknown): KeptRecord | undefined {
-  if (!isRecord(record) || record['version'] !== keptVersion || !Array.isArray(record['classes'])) {
-    return undefined;
-  }
+  if (!isRecord(record) || !Array.isArray(record['classes'])) return undefined;
+  const { version } = record;
+  if (version !== keptVersion && version !== classlessVersion) return undefined;
   const classes = record['classes'].flatMap((value) => catalogueIn(value) ?? []);
-  return { classes, asks: record['asks'] === true };
+  const read = version === keptVersion ? classes : classes.map(classless);
+  return { classes: read, asks: record['asks'] === true };
+}
+
+function classless(kept: KeptCatalogue): KeptCatalogue {
+  const { aim } = kept;
+  return aim.era === 'modern' ? { ...kept, aim: { ...aim, clients: bareClass } } : kept;
 }
 
 interface KeptClass {

@@ -9,6 +9,7 @@ import { Interruption } from '../call/interruption.ts';
 import type { Caller } from '../connections/caller.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 import type { Server } from '../servers/server.ts';
+import type { Catalogue } from './catalogue.ts';
 import { type ListKind, listKinds } from './listings.ts';
 
 /** What is needed beside the server. */
@@ -67,13 +68,22 @@ async function freshenOnce(
   const asked = caller?.client.isAskedInCalls ? undefined : caller;
   const whose = { caller, asked, deadlineMs, parted };
   await onConnection(parts, server, slot, whose, async (connection, isNew) => {
-    const catalogue = server.catalogueOf(slot);
-    // Making the connection has usually read the list already.
+    const catalogue = server.catalogueOn(slot, caller);
+    // Making the connection has usually read the list already, for the clients that it was made for.
     const isFresh = kind === 'tools' ? catalogue.isFresh : catalogue.lists.isFresh(kind);
-    const isReadInVain = kind === 'tools' && isNew;
+    const isReadInVain = kind === 'tools' && isNew && catalogue.lists.isAskedOn(connection);
     if (isFresh || (isReadInVain && !asksAgain)) return;
-    await catalogue.lists.load(kind, connection);
+    await Promise.all([
+      catalogue.lists.load(kind, connection),
+      kind === 'tools' ? undefined : withTools(catalogue, connection),
+    ]);
   });
+}
+
+/** What a class of clients is offered is known with its tools: they are read with its first list. */
+async function withTools(catalogue: Catalogue, connection: Connection): Promise<void> {
+  const isUnread = connection.era === 'modern' && !catalogue.lists.isAskedOn(connection);
+  if (isUnread) await catalogue.tryLoad(connection);
 }
 
 /**
@@ -92,7 +102,7 @@ export async function readForAll(
   const wasRunning = supervisor.connection !== undefined || supervisor.phase.kind === 'starting';
   try {
     await onConnection(parts, server, slot, { deadlineMs }, async (connection) => {
-      const { lists } = server.catalogueOf(slot);
+      const { lists } = server.catalogueOn(slot, caller);
       const unread = listKinds.filter((kind) => !lists.isFresh(kind));
       await Promise.allSettled(unread.map((kind) => lists.load(kind, connection)));
     });

@@ -97,9 +97,21 @@ export class Listings {
    */
   readonly #left = new WeakSet<Connection>();
 
-  /** `read` is called for every new reading. */
-  constructor(clock: Clock, read: (kind: ListKind, listing: Listing) => void) {
+  /** The connections on which the tools were asked for, answered or not; as long as they exist. */
+  readonly #asked = new WeakSet<Connection>();
+  readonly #capabilities: string | undefined;
+
+  /**
+   * `read` is called for every new reading. `capabilities`: of the clients that it is read for, as JSON; a modern
+   * server is told them with every request.
+   */
+  constructor(
+    clock: Clock,
+    read: (kind: ListKind, listing: Listing) => void,
+    capabilities?: string,
+  ) {
     this.#clock = clock;
+    this.#capabilities = capabilities;
     this.#read = read;
     this.#shelves = {
       tools: emptyShelf(),
@@ -156,10 +168,16 @@ export class Listings {
     return this.#left.has(connection);
   }
 
+  /** Whether its tools were asked for on this connection, whatever came of it. */
+  isAskedOn(connection: Connection): boolean {
+    return this.#asked.has(connection);
+  }
+
   /** Reads the list; those who ask on the same connection at the same time share one reading. */
   load(kind: ListKind, connection: Connection): Promise<Listing> {
     const shelf = this.#shelves[kind];
     if (shelf.loading?.connection === connection) return shelf.loading.loaded;
+    if (kind === 'tools') this.#asked.add(connection);
     const loaded = this.#loadUnchanged(kind, connection)
       .catch((error: unknown) => {
         // What an earlier process said may not hold for this one.
@@ -252,7 +270,7 @@ export class Listings {
       return undefined;
     }
     const members = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)}`;
-    const exchange = connection.request(method, { members });
+    const exchange = connection.request(method, { members }, { capabilities: this.#capabilities });
     using _deadline = this.#clock.after(listDeadlineMs, () =>
       exchange.cancel(new Fault('timeout', `no answer to ${method} within ${listDeadlineMs} ms`)),
     );

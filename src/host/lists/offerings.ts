@@ -8,7 +8,7 @@ import type { Tool } from '../../catalog/tool.ts';
 import type { ServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain, ignored } from '../../kernel/contain.ts';
-import type { Greeting } from '../../upstream/connection.ts';
+import type { Connection, Greeting } from '../../upstream/connection.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ListChange } from '../host-news.ts';
 import type { ServerFacts } from '../servers/server-facts.ts';
@@ -28,7 +28,7 @@ export interface OfferingsParts {
   readonly asks: () => boolean;
   /** The tools were read: how many, how many were ignored, and which have changed. */
   readonly toolsRead: (tools: number, invalid: number, changed: readonly string[]) => void;
-  /** Whether there is a connection that this is read on. */
+  /** Whether there is a connection that was opened for this. */
   readonly isHeld: (catalogue: Catalogue) => boolean;
   /** An unexpected error while something was stored. */
   readonly caught: (error: unknown) => void;
@@ -47,12 +47,13 @@ export class Offerings {
   constructor(parts: OfferingsParts) {
     this.#parts = parts;
     this.#config = parts.config;
-    const make = (own: () => ClassCatalogue) =>
-      new Catalogue(this.#config, parts.clock, {
+    const make = (aim: Aim, own: () => ClassCatalogue) =>
+      new Catalogue(aim, this.#config, parts.clock, {
         listed: parts.toolsRead,
         read: (kind, change) => this.#read(own(), kind, change),
       });
-    this.#catalogues = new Catalogues(make, () => parts.facts.now, parts.isHeld);
+    const facts = () => parts.facts.now;
+    this.#catalogues = new Catalogues(make, facts, parts.isHeld, () => parts.clock.now());
   }
 
   /** What a connection made for these clients fills. */
@@ -104,10 +105,11 @@ export class Offerings {
 
   /** The server says that these lists have changed. */
   announced(aim: Aim, kinds: readonly ListKind[]): void {
-    const { catalogue, announced } = this.of(aim);
     for (const kind of kinds) {
-      catalogue.changed(kind);
-      announced.add(kind);
+      for (const { catalogue, announced } of this.#catalogues.readOn(aim)) {
+        catalogue.changed(kind);
+        announced.add(kind);
+      }
       this.#parts.listChanged(kind, 'new');
     }
   }
@@ -120,8 +122,27 @@ export class Offerings {
 
   /** The lists of the server may have changed: they are read again when a client next asks. */
   doubt(aim: Aim): void {
-    const { catalogue } = this.of(aim);
-    for (const kind of listKinds) catalogue.changed(kind);
+    for (const { catalogue } of this.#catalogues.readOn(aim)) {
+      for (const kind of listKinds) catalogue.changed(kind);
+    }
+  }
+
+  /**
+   * There is a new connection, on which the lists for these clients are read now: those for others are read on it
+   * when they are next needed, and decide nothing until then.
+   */
+  renewed(aim: Aim): void {
+    const own = this.of(aim);
+    for (const entry of this.#catalogues.readOn(aim)) {
+      if (entry === own) continue;
+      entry.catalogue.forget();
+      for (const kind of listKinds) entry.catalogue.changed(kind);
+    }
+  }
+
+  /** What comes on this connection from now on is for one client only. */
+  left(aim: Aim, connection: Connection): void {
+    for (const { catalogue } of this.#catalogues.readOn(aim)) catalogue.lists.leave(connection);
   }
 
   /** The client is gone, and with it what was listed to it alone. */
@@ -136,10 +157,13 @@ export class Offerings {
 
   /** The instructions and capabilities that the server reported on a new connection. */
   greeted(aim: Aim, greeting: Greeting): void {
-    const entry = this.of(aim);
-    const isSame = JSON.stringify(entry.greeting) === JSON.stringify(greeting);
-    entry.greeting = greeting;
-    entry.isGreeted = true;
+    const text = JSON.stringify(greeting);
+    let isSame = true;
+    for (const entry of this.#catalogues.readOn(aim)) {
+      isSame &&= JSON.stringify(entry.greeting) === text;
+      entry.greeting = greeting;
+      entry.isGreeted = true;
+    }
     if (!isSame) this.keep();
   }
 

@@ -139,11 +139,14 @@ export class ConnectionMaker {
   ): Promise<void> {
     // The server may use another era than the client that it was started for.
     slot.aim = { ...slot.aim, era: connection.era };
-    const { catalogue } = this.#server.offerings.of(slot.aim);
+    const { offerings, slots } = this.#server;
+    const aim = slots.aimOn(slot, undefined);
+    const { catalogue } = offerings.of(aim);
     slot.catalogue = catalogue;
-    this.#server.offerings.greeted(slot.aim, connection.greeting);
+    offerings.greeted(aim, connection.greeting);
     // A reserved connection is to the same server: its common lists need not be read again.
     const isKnown = slot.owner !== null && slot.aim.owner === undefined && catalogue.isFresh;
+    if (!isKnown) offerings.renewed(aim);
     this.#roots.connected(slot, connection, !isKnown);
     slot.subscriptions.connected(connection);
     if (!signal.aborted && !isKnown) {

@@ -12,7 +12,7 @@ import { Admission } from '../../supervise/admission.ts';
 import { removedFault, Supervisor } from '../../supervise/supervisor.ts';
 import type { Connection, Greeting } from '../../upstream/connection.ts';
 import type { Caller } from '../connections/caller.ts';
-import { ConnectionSlot } from '../connections/connection-slot.ts';
+import { ConnectionSlot, isSameButClass } from '../connections/connection-slot.ts';
 import { ConnectionSlots } from '../connections/connection-slots.ts';
 import { Questions } from '../connections/questions.ts';
 import { RootsAtStart } from '../connections/roots-at-start.ts';
@@ -27,6 +27,8 @@ import type { ServerParts } from './server-parts.ts';
 import { Standings } from './standings.ts';
 import type { StartHistory } from './start-history.ts';
 import { policyOf } from './supervisor-policy.ts';
+
+const modernOnly = { modern: true, legacy: false } as const;
 
 interface Former {
   readonly config: ServerConfig;
@@ -74,7 +76,8 @@ export class Server {
       inClientFolders: () => runsInFolders(this.config),
       isolation: config.isolation,
       hasClients,
-      facts: () => this.facts.assumed,
+      // An orchestrator is a Holdfast, and spoken to in the modern era only.
+      facts: () => (this.isElsewhere ? modernOnly : this.facts.assumed),
       make: (owner, aim) => {
         const slot = new ConnectionSlot(owner, aim, clock, (one) => this.#supervise(one));
         slot.subscriptions.missed = () => this.offerings.doubt(slot.aim);
@@ -262,7 +265,7 @@ export class Server {
 
   /** For the clients of the connection that was used last. */
   get catalogue(): Catalogue {
-    return this.catalogueOf(this.slots.current);
+    return this.catalogueOn(this.slots.current, undefined);
   }
 
   /** For this client; for any if none is named. */
@@ -291,18 +294,27 @@ export class Server {
     return caller !== undefined && this.offerings.isBorrowed(this.slots.aimOf(caller));
   }
 
-  /** To the clients of this connection; while there is none, what is shown instead. */
-  catalogueOf(slot: ConnectionSlot): Catalogue {
+  /**
+   * To this client on this connection, or to nobody in particular; while there is no connection, what is shown
+   * instead.
+   */
+  catalogueOn(slot: ConnectionSlot, caller: Caller | undefined): Catalogue {
+    const aim = this.slots.aimOn(slot, caller);
     // The lists of another class or era say nothing about the current process.
-    if (slot.catalogue && slot.supervisor.connection) return slot.catalogue;
-    return this.offerings.shownTo(slot.aim).catalogue;
+    if (!slot.catalogue || !slot.supervisor.connection)
+      return this.offerings.shownTo(aim).catalogue;
+    const isIts = aim.clients.key === slot.catalogue.aim.clients.key || aim.era === 'legacy';
+    if (isIts) return slot.catalogue;
+    const { catalogue } = this.offerings.of(aim);
+    // From now on there are clients of this class.
+    slot.subscriptions.listenFor(slot.supervisor.connection, catalogue.aim.clients);
+    return catalogue;
   }
 
   /** The connection that this catalogue is read on; undefined while there is none. */
   slotOf(catalogue: Catalogue): ConnectionSlot | undefined {
     for (const slot of this.slots.all()) {
-      const isMeant = slot.catalogue === catalogue && !slot.isSpent;
-      if (isMeant && slot.supervisor.connection) return slot;
+      if (!slot.isSpent && slot.supervisor.connection && isReadOn(slot, catalogue)) return slot;
     }
     return undefined;
   }
@@ -312,9 +324,11 @@ export class Server {
    * sent it something.
    */
   part(slot: ConnectionSlot, connection: Connection): void {
+    const shared = this.slots.aimOn(slot, undefined);
     if (slot.aim.owner !== undefined || !this.slots.part(slot)) return;
     slot.catalogue?.lists.leave(connection);
-    slot.catalogue = this.offerings.of(slot.aim).catalogue;
+    this.offerings.left(shared, connection);
+    slot.catalogue = this.offerings.of(this.slots.aimOn(slot, undefined)).catalogue;
   }
 
   /**
@@ -344,7 +358,8 @@ export class Server {
    * Its instructions and capabilities on the connection that was used last, or from an earlier run.
    */
   get greeting(): Greeting | undefined {
-    return this.offerings.shownTo(this.slots.current.aim).greeting;
+    const { slots } = this;
+    return this.offerings.shownTo(slots.aimOn(slots.current, undefined)).greeting;
   }
 
   /** Its instructions and capabilities for clients like this one. */
@@ -373,7 +388,8 @@ export class Server {
   /** New facts about the server: which connections serve which clients may change. */
   #learnt(): void {
     for (const slot of this.slots.all()) {
-      if (slot.supervisor.connection) slot.catalogue = this.offerings.of(slot.aim).catalogue;
+      if (!slot.supervisor.connection) continue;
+      slot.catalogue = this.offerings.of(this.slots.aimOn(slot, undefined)).catalogue;
     }
     this.slots.changed();
   }
@@ -406,4 +422,10 @@ export class Server {
       this.#parts.events.emit({ kind: 'noise', server: this.name, noise, count });
     }
   }
+}
+
+/** A modern connection is the same for all classes of clients. */
+function isReadOn({ catalogue: own, aim }: ConnectionSlot, catalogue: Catalogue): boolean {
+  if (own === catalogue) return true;
+  return aim.era === 'modern' && own !== undefined && isSameButClass(aim, catalogue.aim);
 }

@@ -293,7 +293,7 @@ export const patches: readonly Patch[] = [
     file: 'src/host/servers/server.ts',
     foundBy: 'simulation',
     promise: 'generations',
-    edits: [{ find: 'if (slot.catalogue && slot.supervisor.connection)', replace: 'if (false)' }],
+    edits: [{ find: 'if (!slot.catalogue || !slot.supervisor.connection)', replace: 'if (true)' }],
   },
   {
     id: 'taken-name',
@@ -1137,7 +1137,7 @@ export const patches: readonly Patch[] = [
   {
     id: 'deaf-after-break',
     breaks: 'A stream of changes that breaks off is never opened again.',
-    file: 'src/host/connections/subscriptions.ts',
+    file: 'src/host/connections/listen-stream.ts',
     foundBy: 'tests',
     tests: ['src/host/connections/subscriptions.test.ts'],
     promise: 'list-news',
@@ -1146,11 +1146,11 @@ export const patches: readonly Patch[] = [
   {
     id: 'unnoticed-gap',
     breaks: 'Changes while the stream of changes was closed are never noticed.',
-    file: 'src/host/connections/subscriptions.ts',
+    file: 'src/host/connections/listen-stream.ts',
     foundBy: 'tests',
     tests: ['src/downstream/view/late-changes.test.ts'],
     promise: 'list-news',
-    edits: [{ find: 'this.missed();', replace: '' }],
+    edits: [{ find: '      missed();', replace: '' }],
   },
   {
     id: 'unnoticed-http-gap',

@@ -5,7 +5,8 @@
 //
 // A letter that is delivered is kept: it survives any crash of the broker until its reader has acknowledged it,
 // or its time is over. It may arrive more than once, with the same id. A letter that is told is not kept: it
-// arrives at once, or not at all. Several links may share a mailbox, each in a seat of its own: mail for a seat
+// arrives at once, or not at all. A letter of a worker whose credential was revoked before anybody has read it is handed to
+// nobody, and what is kept for it is not handed to the next holder of its name. Several links may share a mailbox, each in a seat of its own: mail for a seat
 // goes to that seat, other mail to one of them. A newer link in the same seat replaces the older one, whose
 // acknowledgements count no longer.
 //
@@ -19,7 +20,7 @@ export interface Sender {
   readonly seat: string;
   /** The role that its credential was made for; null for an orchestrator. */
   readonly role: string | null;
-  /** The id of the credential of a worker; absent: the broker does not say. */
+  /** The id of the credential of a worker; absent: it has none, or is an orchestrator. */
   readonly credential?: string | undefined;
 }
 
@@ -36,7 +37,7 @@ export interface Letter {
   readonly seat?: string | undefined;
   /** Told letters only: every seat there. */
   readonly toAll?: boolean;
-  /** Told letters only: refused as `not_allowed` if the mailbox has another credential now, where the broker knows. */
+  /** The credential of the mailbox that it is for: refused as `not_allowed` if that is another one now. Absent: any. */
   readonly credential?: string | undefined;
   readonly kind: string;
   /** The id of the letter that it answers or is about. */

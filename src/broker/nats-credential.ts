@@ -2,15 +2,13 @@
 // the secret. What it says of its holder only tells the holder where its mail is: the server goes by its own config.
 
 import { isRecord } from '../kernel/json-values.ts';
-import { isMailbox } from './address.ts';
+import { isCredentialId, isMailbox } from './address.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Identity } from './identity.ts';
 
-export interface NatsCredential extends Pick<Identity, 'mailbox' | 'kind' | 'role' | 'to'> {
+export interface NatsCredential extends Pick<Identity, 'mailbox' | 'kind' | 'role' | 'to' | 'id'> {
   /** The seed of an nkey, or a password. */
   readonly secret: string;
-  /** Of the credential that it was made for, in the broker's directory; absent: nobody knows. */
-  readonly id?: string | undefined;
 }
 
 const prefix = 'hfn_';
@@ -43,7 +41,7 @@ function credentialIn(text: string): NatsCredential | undefined {
       Array.isArray(to) &&
       to.every(isMailboxText) &&
       typeof secret === 'string' &&
-      (id === undefined || typeof id === 'string');
+      (id === undefined || (typeof id === 'string' && isCredentialId(id)));
     return isUsable ? { mailbox, kind, role, to, secret, id } : undefined;
   } catch {
     return undefined;

@@ -54,7 +54,7 @@ export function linkOpener(options: LinkOptions): OpenLink {
       );
     };
   }
-  const { secret, id: _, ...identity } = readNatsCredential(credential);
+  const { secret, ...identity } = readNatsCredential(credential);
   if (mailbox !== undefined && mailbox !== identity.mailbox) {
     throw new BrokerError('unauthorized', otherMailbox(identity.mailbox));
   }

@@ -49,13 +49,13 @@ describe('a credential of a running broker', () => {
     await expect(broker.linkBy(secret)).rejects.toMatchObject({ reason: 'unauthorized' });
   });
 
-  it('that is replaced ends the links of the old one; the new one gets the mail that waited', async () => {
+  it('of an orchestrator that is replaced ends its links; the new one gets the mail that waited', async () => {
     await using broker = await BrokerProcess.start();
-    const boss = await broker.link('boss');
-    await boss.deliver(letter('early', members.ann.mailbox));
     const ann = await broker.link('ann');
-    const secret = await broker.admit('new ann', members.ann);
-    expect((await ann.ended).reason).toBe('unauthorized');
+    await ann.deliver(letter('early', 'boss'));
+    const boss = await broker.link('boss');
+    const secret = await broker.admit('new boss', members.boss);
+    expect((await boss.ended).reason).toBe('unauthorized');
     const mail = await ReadMail.of(await broker.linkBy(secret), 'note');
     expect(await mail.texts(1)).toEqual(['early']);
   });

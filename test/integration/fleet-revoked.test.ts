@@ -2,62 +2,15 @@
 // the server of the orchestrator, and other workers notice nothing. And what one worker can take of a server.
 
 import { describe, expect, it } from 'vitest';
-import type { Identity } from '../../src/broker/identity.ts';
-import { natsCredentialText } from '../../src/broker/nats-credential.ts';
-import { BrokerProcess } from '../support/broker-process.ts';
-import { type MemberName, members } from '../support/broker-suite/subject.ts';
+import { changingBrokers } from '../support/changing-brokers.ts';
 import { faultyStdio } from '../support/faulty.ts';
-import { Fleet, type FleetBroker, type Worker } from '../support/fleet.ts';
+import { Fleet, type Worker } from '../support/fleet.ts';
 import { executions, readLedger } from '../support/ledger.ts';
-import { NatsServer, passwordOf } from '../support/nats-server.ts';
 import { newFolder } from '../support/sqlite-place.ts';
 import { until } from '../support/until.ts';
 
-const identities: Readonly<Record<MemberName, Identity>> = {
-  ...members,
-  bob: { ...members.bob, role: 'reader' },
-};
-
-interface RevokingBroker extends FleetBroker {
-  revoke(member: MemberName): Promise<unknown>;
-}
-
-function natsMember(name: MemberName) {
-  return { identity: identities[name], credential: { password: passwordOf(name) } };
-}
-
-const brokers: Readonly<Record<'embedded' | 'nats', () => Promise<RevokingBroker>>> = {
-  embedded: async () => {
-    const broker = await BrokerProcess.prepared();
-    await broker.admit('bob', identities.bob);
-    await broker.launch();
-    const credential = (member: MemberName) => broker.secretOf(member);
-    // What `holdfast token revoke` does.
-    const revoke = (member: MemberName) => broker.revoke(members[member].mailbox);
-    return {
-      url: broker.url,
-      credential,
-      revoke,
-      restart: () => broker.restart(),
-      [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose](),
-    };
-  },
-  nats: async () => {
-    const names = Object.keys(identities) as MemberName[];
-    const server = await NatsServer.start(names.map(natsMember));
-    return {
-      url: server.url,
-      credential: (name) => natsCredentialText({ ...identities[name], secret: passwordOf(name) }),
-      revoke: async (member) =>
-        server.reload(names.filter((name) => name !== member).map(natsMember)),
-      restart: () => server.restart(),
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    };
-  },
-};
-
-async function started(name: keyof typeof brokers, more: object = {}) {
-  const broker = await brokers[name]();
+async function started(name: keyof typeof changingBrokers, more: object = {}) {
+  const broker = await changingBrokers[name]('reader');
   const ledger = `${newFolder()}/ledger`;
   const fleet = await Fleet.start(broker, {
     mcpServers: { own: { ...faultyStdio({ ledger }), ...more } },

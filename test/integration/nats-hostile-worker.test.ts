@@ -86,23 +86,30 @@ class Hostile {
   }
 }
 
-const own = 'ann~mcp.reader.x';
+const own = `ann~mcp.reader.${members.ann.id}.x`;
+const ofBob = `bob~mcp.~none.${members.bob.id}.x`;
 const streamNotFound = 10_059;
 
 describe('a worker with a client of its own', () => {
   it.each([
-    ['as another worker', 'hf.mail.boss.note.~any.bob~mcp.~none.x'],
-    ['with another role', 'hf.mail.boss.note.~any.ann~mcp.admin.x'],
-    ['without its role', 'hf.mail.boss.note.~any.ann~mcp.~none.x'],
-    ['to another orchestrator', `hf.mail.other.note.~any.${own}`],
+    ['as another worker', `hf.mail.boss.~now.note.~any.${ofBob}`],
+    ['with another role', `hf.mail.boss.~now.note.~any.ann~mcp.admin.${members.ann.id}.x`],
+    ['without its role', `hf.mail.boss.~now.note.~any.ann~mcp.~none.${members.ann.id}.x`],
+    ['with another credential', `hf.mail.boss.~now.note.~any.ann~mcp.reader.${members.bob.id}.x`],
+    ['without its credential', 'hf.mail.boss.~now.note.~any.ann~mcp.reader.~none.x'],
+    [
+      'a word with another credential',
+      `hf.tell.boss.~now.note.~any.ann~mcp.reader.${'f'.repeat(16)}.x`,
+    ],
+    ['to another orchestrator', `hf.mail.other.~now.note.~any.${own}`],
     [
       'to one seat of its orchestrator, where nobody may ever read it',
-      `hf.mail.boss.note.nobody.${own}`,
+      `hf.mail.boss.~now.note.nobody.${own}`,
     ],
-    ['to another worker', `hf.mail.bob~mcp.note.~any.${own}`],
-    ['to itself, as the orchestrator', 'hf.mail.ann~mcp.note.~any.boss.~none.x'],
-    ['a word as another worker', 'hf.tell.boss.note.~any.bob~mcp.~none.x'],
-    ['a word to another orchestrator', `hf.tell.other.note.~any.${own}`],
+    ['to another worker', `hf.mail.bob~mcp.~now.note.~any.${own}`],
+    ['to itself, as the orchestrator', 'hf.mail.ann~mcp.~now.note.~any.boss.~none.~none.x'],
+    ['a word as another worker', `hf.tell.boss.~now.note.~any.${ofBob}`],
+    ['a word to another orchestrator', `hf.tell.other.~now.note.~any.${own}`],
     ['as the orchestrator to all', 'hf.who.boss'],
     ['about queues of others', 'hf.queues.bob~mcp'],
     ['among the links of others', 'hf.own.boss.seat.one'],
@@ -173,13 +180,13 @@ describe('a worker with a client of its own', () => {
       const held = await ReadMail.of(boss, 'note');
       const first = await held.next();
       expect(first.from.mailbox).toBe(bob);
-      const mail = `hf.mail.boss.note.~any.${own}`;
+      const mail = `hf.mail.boss.~now.note.~any.${own}`;
       for (const reply of [
-        'hf.mail.boss.note.~any.bob~mcp.~none.x',
+        `hf.mail.boss.~now.note.~any.${ofBob}`,
         '$JS.API.STREAM.DELETE.hf-mail-note',
         '$JS.API.STREAM.PURGE.hf-mail-note',
         '_INBOX.boss.x',
-        'hf.tell.boss.note.~any.bob~mcp.~none.x',
+        `hf.tell.boss.~now.note.~any.${ofBob}`,
         'hf.own.boss.seat.one',
       ]) {
         await hostile.publish('hf.queues.boss', '', reply);
@@ -209,7 +216,7 @@ describe('a worker with a client of its own', () => {
       for (const id of ['2', `${bob}/2`, 'boss note 2']) {
         const forged = headers();
         forged.set('Nats-Msg-Id', id);
-        await hostile.nats.request(`hf.mail.boss.note.~any.${own}`, 'x', {
+        await hostile.nats.request(`hf.mail.boss.~now.note.~any.${own}`, 'x', {
           timeout: 5_000,
           headers: forged,
         });

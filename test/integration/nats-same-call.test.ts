@@ -3,6 +3,7 @@
 
 import { connect, headers } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
+import { senderOf } from '../../src/broker/identity.ts';
 import { windowLetters } from '../../src/broker/nats/limits.ts';
 import { subjectOf } from '../../src/broker/nats/subjects.ts';
 import { ReadMail } from '../support/broker-suite/read-mail.ts';
@@ -14,11 +15,11 @@ import { until } from '../support/until.ts';
 
 /** Letters of the same id, which the server takes for different ones. */
 async function floodOf(url: string, id: string, count: number): Promise<void> {
-  const { mailbox, role } = members.ann;
+  const { mailbox } = members.ann;
   const inboxPrefix = '_INBOX.ann~mcp';
   const options = { servers: url, user: mailbox, pass: passwordOf('ann'), inboxPrefix };
   const nats = await connect({ ...options, reconnect: false });
-  const from = { mailbox, seat: 'hostile', role };
+  const from = senderOf(members.ann, 'hostile');
   const body = Buffer.from(playedRequest('same'));
   const subject = subjectOf('mail', { id, to: 'boss', kind: 'mcp-request', body }, from);
   for (let at = 0; at < count; at += 64) {

@@ -97,6 +97,12 @@ export class BrokerProcess implements BrokerSubject {
     return secret;
   }
 
+  /** As `token revoke` and `token add` do it; a broker that runs notices it by itself. */
+  async renew(name: MemberName): Promise<void> {
+    const { role, ...member } = members[name];
+    await this.admit(name, { ...member, role: member.kind === 'worker' ? (role ?? 'any') : null });
+  }
+
   revoke(mailbox: string): Promise<unknown> {
     return this.#withRecords((records) => records.remove(mailbox));
   }

@@ -21,8 +21,6 @@ export interface EmbeddedBroker extends BrokerSubject {
   start(): Promise<void>;
   /** Its credential is gone. */
   revoke(member: MemberName): void;
-  /** Its credential is gone, and its name has another one at once. */
-  renew(member: MemberName): void;
 }
 
 export async function startEmbeddedBroker(
@@ -37,7 +35,7 @@ export async function startEmbeddedBroker(
     secrets.set(name, identity);
     byMailbox.set(identity.mailbox, identity);
   };
-  for (const name of Object.keys(members)) admit(name as MemberName, '0'.repeat(16));
+  for (const name of Object.keys(members) as MemberName[]) admit(name, members[name].id);
   let hub: Hub | undefined;
   const listen = async (port: number): Promise<HubServer> => {
     const letters = store.log('letters', { durability: 'process' });
@@ -81,7 +79,7 @@ export async function startEmbeddedBroker(
       byMailbox.delete(members[member].mailbox);
       hub?.credentialsChanged();
     },
-    renew: (member) => {
+    renew: async (member) => {
       admit(member, 'f'.repeat(16));
       hub?.credentialsChanged();
     },

@@ -3,9 +3,9 @@
 
 import { connect, headers } from '@nats-io/transport-node';
 import type { Link } from '../../src/broker/contract.ts';
-import type { Identity } from '../../src/broker/identity.ts';
+import { type Identity, senderOf } from '../../src/broker/identity.ts';
 import { openNatsLink } from '../../src/broker/nats/nats-link.ts';
-import { partOf } from '../../src/broker/nats/subjects.ts';
+import { partOf, senderParts } from '../../src/broker/nats/subjects.ts';
 import { decodeHubFrame } from '../../src/broker/socket/frames.ts';
 import { openSocketLink } from '../../src/broker/socket/socket-link.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
@@ -123,8 +123,9 @@ export async function hostileAtNats(
     writes: async (letter, claims = {}) => {
       const before = refusals;
       const way = letter.way === 'deliver' ? 'mail' : 'tell';
-      const named = `${partOf(claims.from ?? mailbox)}.${claims.role ?? role}`;
-      await publish(letter, `hf.${way}.boss.${letter.kind}.~any.${named}.raw`, claims);
+      const claimed = { mailbox: claims.from ?? mailbox, role: claims.role ?? role };
+      const named = senderParts({ ...senderOf(identity, 'raw'), ...claimed });
+      await publish(letter, `hf.${way}.boss.~now.${letter.kind}.~any.${named}`, claims);
       if (refusals > before) return 'refused';
       return 'taken';
     },

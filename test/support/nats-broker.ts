@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Link } from '../../src/broker/contract.ts';
+import type { Identity } from '../../src/broker/identity.ts';
 import { type NatsLinkOptions, openNatsLink } from '../../src/broker/nats/nats-link.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { type BrokerSubject, type MemberName, members } from './broker-suite/subject.ts';
@@ -18,11 +19,13 @@ export interface NatsBroker extends BrokerSubject {
 export async function startNatsBroker(): Promise<NatsBroker> {
   const server = await NatsServer.start();
   const reports: string[] = [];
+  const now = new Map<MemberName, Identity>(Object.entries(members) as [MemberName, Identity][]);
+  const memberOf = (member: MemberName) => now.get(member) ?? members[member];
   const linkWith = (member: MemberName, options: Partial<NatsLinkOptions>) =>
     openNatsLink(
       {
         url: server.url,
-        identity: members[member],
+        identity: memberOf(member),
         secret: passwordOf(member),
         seat: randomUUID().slice(0, 8),
         kinds: ['note', 'other-mail'],
@@ -46,6 +49,16 @@ export async function startNatsBroker(): Promise<NatsBroker> {
     link: (member, seat = randomUUID().slice(0, 8)) => linkWith(member, { seat }),
     strangersLink: () => linkWith('ann', { secret: 'of nobody' }),
     restart: () => server.restart(),
+    renew: async (member) => {
+      now.set(member, { ...members[member], id: 'f'.repeat(16) });
+      const fleet = [...now].map(([name, identity]) => ({
+        identity,
+        credential: { password: passwordOf(name) },
+      }));
+      await server.reloaded(fleet);
+      await server.reloaded(fleet);
+      await (await linkWith(member, {})).close();
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

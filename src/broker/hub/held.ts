@@ -8,6 +8,8 @@ export interface Held {
   readonly id: string;
   readonly from: Sender;
   readonly to: string;
+  /** Of the worker that it is for; undefined: it is for none, or nobody knows. */
+  readonly credential: string | undefined;
   /** The one seat that it is for; undefined: any. */
   readonly seat: string | undefined;
   readonly kind: string;
@@ -38,12 +40,13 @@ export function ownBody(body: Buffer): Buffer {
 }
 
 export function storedFrom(held: Held): StoredLetter {
-  const { number, id, from, to, seat, kind, about, expiresAt, body } = held;
+  const { number, id, from, to, credential, seat, kind, about, expiresAt, body } = held;
   return {
     number,
     id,
     from,
     to,
+    ...(credential !== undefined && { credential }),
     seat: seat ?? null,
     kind,
     about: about ?? null,
@@ -57,12 +60,13 @@ export function heldFrom(
   stored: StoredLetter,
   now: { readonly wall: number; readonly monotonic: number },
 ): Held {
-  const { number, id, from, to, kind, about, seat, expiresAt } = stored;
+  const { number, id, from, to, credential, kind, about, seat, expiresAt } = stored;
   return {
     number,
     id,
     from,
     to,
+    credential,
     seat: seat ?? undefined,
     kind,
     about: about ?? undefined,

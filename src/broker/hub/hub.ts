@@ -149,16 +149,13 @@ export class Hub {
       const words = `a worker may deliver to ${letter.to}, not to one of its seats`;
       throw new BrokerError('not_allowed', words);
     }
-    return this.#kept.keep(shelf, member, letter);
+    return this.#kept.keep(shelf, member, { ...letter, credential: this.#holderOf(letter) });
   }
 
   /** Throws a BrokerError if it is not passed on. */
   tell(member: Member, letter: Letter): void {
     const shelf = this.#shelfFor(member, letter);
-    const owner = this.#options.ownerOf(letter.to);
-    if (owner !== undefined && isAnother(owner, letter.credential)) {
-      throw new BrokerError('not_allowed', `${letter.to} has another credential now`);
-    }
+    this.#holderOf(letter);
     const { id, kind, about, ttlMs, body } = letter;
     const handed = { number: 0, id, from: member.sender, kind, about, ttlMs, body };
     const readers = this.#told(letter, shelf);
@@ -232,6 +229,15 @@ export class Hub {
     return this.#shelves.get(to, kind);
   }
 
+  /** The credential of the worker that a letter is for. Throws a BrokerError if it is for another. */
+  #holderOf({ to, credential }: Letter): string | undefined {
+    const owner = this.#options.ownerOf(to);
+    if (owner !== undefined && isAnother(owner, credential)) {
+      throw new BrokerError('not_allowed', `${to} has another credential now`);
+    }
+    return owner?.kind === 'worker' ? owner.id : undefined;
+  }
+
   #told({ to, seat, toAll }: Letter, shelf: Shelf): readonly Member[] {
     const memberOf = (name: string | undefined) =>
       name === undefined ? undefined : this.#members.get(to, name);
@@ -245,16 +251,20 @@ export class Hub {
     return endsAt === undefined ? undefined : Math.max(1, endsAt - this.#clock.now());
   }
 
-  /** What a worker has asked for, and nobody has begun with, is not handed out once its credential is gone. */
+  /** What a worker has asked for, and nobody has begun with, and what waits for it are handed to nobody once its credential is gone. */
   #withdrawOfRevoked(): void {
     this.#kept.withdraw((held) => this.#isOfRevoked(held));
   }
 
-  /** Also if the same name has another credential now: that one has not asked for it. */
-  #isOfRevoked({ from }: Held): boolean {
-    if (!isOfWorker(from.mailbox)) return false;
-    const owner = this.#options.ownerOf(from.mailbox);
-    return owner === undefined || isAnother(owner, from.credential);
+  /** Also if the same name has another credential now: that one has not asked for it, and it is not meant for that one. */
+  #isOfRevoked({ from, to, credential }: Held): boolean {
+    if (isOfWorker(to)) return this.#isGone(to, credential);
+    return isOfWorker(from.mailbox) && this.#isGone(from.mailbox, from.credential);
+  }
+
+  #isGone(worker: string, credential: string | undefined): boolean {
+    const owner = this.#options.ownerOf(worker);
+    return owner === undefined || isAnother(owner, credential);
   }
 
   #scheduleSweep(): void {

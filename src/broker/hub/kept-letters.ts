@@ -140,7 +140,8 @@ export class KeptLetters {
     }
   }
 
-  #held(member: Member, { id, to, seat, kind, about, ttlMs, body }: Letter): Held {
+  #held(member: Member, letter: Letter): Held {
+    const { id, to, credential, seat, kind, about, ttlMs, body } = letter;
     const number = this.#nextNumber;
     this.#nextNumber += 1;
     const livesMs = this.#lifeOf(member, ttlMs);
@@ -149,6 +150,7 @@ export class KeptLetters {
       id,
       from: member.sender,
       to,
+      credential,
       seat,
       kind,
       about,

@@ -3,7 +3,7 @@
 
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Sender } from '../contract.ts';
-import type { Identity } from '../identity.ts';
+import { type Identity, senderOf } from '../identity.ts';
 import type { Held } from './held.ts';
 import type { Hub } from './hub.ts';
 import { weightOf } from './limits.ts';
@@ -54,9 +54,7 @@ export class Member {
     this.store = store;
     const { maxToldLetters: letters, maxToldBytes: bytes } = hub.limits;
     this.#told = new ToldShares({ letters, bytes });
-    const { mailbox, role, kind, id } = identity;
-    const isNamed = kind === 'worker' && id !== undefined;
-    this.sender = { mailbox, seat, role, ...(isNamed && { credential: id }) };
+    this.sender = senderOf(identity, seat);
   }
 
   async deliver(letter: Letter): Promise<void> {

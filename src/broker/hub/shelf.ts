@@ -37,7 +37,7 @@ export interface ShelfOptions {
   readonly now: () => number;
   /** The time of a letter was over before anybody got it; it is here no longer. */
   readonly expired: (held: Held) => void;
-  /** The credential of its sender is gone: nobody gets it any more. */
+  /** The credential of its sender, or the one that it is for, is gone: nobody gets it any more. */
   readonly isRevoked: (held: Held) => boolean;
   /** So it was with this one; it is here no longer. */
   readonly revoked: (held: Held) => void;
@@ -261,9 +261,10 @@ function isOver({ endsAt }: Held, now: number): boolean {
 }
 
 /**
- * Two processes of a mailbox have seats of their own: what both have sent, or what is for both, is not the same letter.
+ * Two processes of a mailbox have seats of their own: what both have sent, or what is for both, is not the same letter; nor
+ * is what two credentials of one name have sent.
  * None of these names has a space.
  */
 function nameOf({ from, id, seat }: Named): string {
-  return `${from.mailbox} ${from.seat} ${seat ?? ''} ${id}`;
+  return `${from.mailbox} ${from.credential ?? ''} ${from.seat} ${seat ?? ''} ${id}`;
 }

@@ -10,6 +10,8 @@ export interface StoredLetter {
   readonly id: string;
   readonly from: Sender;
   readonly to: string;
+  /** Of the worker that it is for; absent: it is for none, or an earlier version has kept it. */
+  readonly credential?: string | undefined;
   /** The one seat that it is for; null: any. */
   readonly seat: string | null;
   readonly kind: string;
@@ -46,7 +48,7 @@ export function isWrittenLetter(value: unknown): value is WrittenLetter {
 
 export function isLetterFacts(value: unknown): value is LetterFacts {
   if (typeof value !== 'object' || value === null) return false;
-  const { number, id, from, to, seat, kind, about, expiresAt } = value as Partial<
+  const { number, id, from, to, credential, seat, kind, about, expiresAt } = value as Partial<
     Record<keyof LetterFacts, unknown>
   >;
   return (
@@ -54,6 +56,7 @@ export function isLetterFacts(value: unknown): value is LetterFacts {
     typeof id === 'string' &&
     isSender(from) &&
     typeof to === 'string' &&
+    isTextOrAbsent(credential) &&
     isTextOrNull(seat) &&
     typeof kind === 'string' &&
     isTextOrNull(about) &&
@@ -66,7 +69,11 @@ function isSender(value: unknown): value is Sender {
   const { mailbox, seat, role, credential } = value as Partial<Record<keyof Sender, unknown>>;
   const isNamed = typeof mailbox === 'string' && typeof seat === 'string' && isTextOrNull(role);
   // Letters of earlier versions do not say it.
-  return isNamed && (credential === undefined || typeof credential === 'string');
+  return isNamed && isTextOrAbsent(credential);
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }
 
 function isTextOrNull(value: unknown): value is string | null {

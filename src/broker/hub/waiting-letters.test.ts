@@ -14,6 +14,7 @@ function held(mailbox: string, more: Partial<Held> = {}): Held {
     id: `${mailbox}-${numbers}`,
     from: { mailbox, seat: 's', role: null },
     to: 'boss',
+    credential: undefined,
     seat: undefined,
     kind: 'note',
     about: undefined,

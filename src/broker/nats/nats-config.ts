@@ -1,14 +1,22 @@
-// The config of a NATS server for a fleet. Each mailbox is an account of its own, with its streams in it. An account
+// The config of a NATS server for a fleet. Each mailbox is an account of its own, with its streams in it; that of a worker
+// is another one for each credential, so that nobody reads the mail of an earlier holder of the name. An account
 // sees nothing of another but what this config lets through: letters to those that the identity may write to, with
-// its own name, role and nothing else in the subject. Permissions of users within one account would not do: the
+// its own name, role, credential and nothing else in the subject. Permissions of users within one account would not do: the
 // server sends answers to any reply address that a client names, with its own rights, so that a worker which may
 // ask for its own mail could delete the streams of others (docs/decisions/0026-broker.md).
 
 import { BrokerError } from '../broker-error.ts';
-import type { Sender } from '../contract.ts';
-import { type Identity, mayWrite } from '../identity.ts';
+import { type Identity, mayWrite, senderOf } from '../identity.ts';
 import { mailboxBytes } from './limits.ts';
-import { anySeat, ownSubject, partOf, queuesSubject, senderParts, whoSubject } from './subjects.ts';
+import {
+  anyCredential,
+  anySeat,
+  ownSubject,
+  partOf,
+  queuesSubject,
+  senderParts,
+  whoSubject,
+} from './subjects.ts';
 
 export interface NatsMember {
   readonly identity: Identity;
@@ -66,7 +74,7 @@ function account({ identity, credential }: NatsMember, all: readonly Identity[])
       ? `nkey: ${text(credential.nkey)}`
       : `user: ${text(mailbox)}, password: ${text(credential.password)}`;
   return [
-    `  ${text(partOf(mailbox))} {`,
+    `  ${text(accountOf(identity))} {`,
     `    jetstream: ${jetStreamOf(identity)}`,
     `    users: [ { ${user}`,
     '      permissions: {',
@@ -91,8 +99,8 @@ function mayPublish(identity: Identity, readers: readonly Identity[]): readonly 
   const { mailbox } = identity;
   return [
     ...readers.flatMap((to) => [
-      letters('mail', to, identity),
-      letters('tell', to, identity),
+      ...letters('mail', to, identity),
+      ...letters('tell', to, identity),
       queuesSubject(to.mailbox),
     ]),
     ...(identity.kind === 'orchestrator' ? [whoSubject(mailbox)] : []),
@@ -119,9 +127,9 @@ function exportsOf(
   writers: readonly Identity[],
 ): readonly string[] {
   return [
-    ...writers.map((from) => exported('service', letters('mail', identity, from), [from])),
+    ...writers.flatMap((from) => exportedAll('service', letters('mail', identity, from), from)),
     ...(writers.length === 0 ? [] : [exported('service', '$JS.API.STREAM.NAMES', writers)]),
-    ...readers.map((to) => exported('stream', letters('tell', to, identity), [to])),
+    ...readers.flatMap((to) => exportedAll('stream', letters('tell', to, identity), to)),
     ...(identity.kind === 'orchestrator' && readers.length > 0
       ? [exported('stream', whoSubject(identity.mailbox), readers)]
       : []),
@@ -134,39 +142,63 @@ function importsOf(
   writers: readonly Identity[],
 ): readonly string[] {
   return [
-    ...readers.map((to) => imported('service', to, letters('mail', to, identity))),
+    ...readers.flatMap((to) => importedAll('service', to, letters('mail', to, identity))),
     ...readers.map((to) =>
       imported('service', to, '$JS.API.STREAM.NAMES', queuesSubject(to.mailbox)),
     ),
-    ...writers.map((from) => imported('stream', from, letters('tell', identity, from))),
+    ...writers.flatMap((from) => importedAll('stream', from, letters('tell', identity, from))),
     ...(identity.kind === 'worker'
       ? readers.map((to) => imported('stream', to, whoSubject(to.mailbox)))
       : []),
   ];
 }
 
+/** "@" is in no name of ours. */
+function accountOf({ mailbox, kind, id }: Identity): string {
+  return kind === 'worker' && id !== undefined ? `${partOf(mailbox)}@${id}` : partOf(mailbox);
+}
+
 /**
- * Every letter from one to the other, of any kind and from any seat. A worker writes to no single seat of an
- * orchestrator: what is kept for one that does not exist would be read by nobody, and take the room of all.
+ * Every letter from one to the other, of any kind and from any seat: for whoever has the mailbox, and for the present
+ * credential of a worker. A worker writes to no single seat of an orchestrator: what is kept for one that does not exist
+ * would be read by nobody, and take the room of all.
  */
-function letters(way: 'mail' | 'tell', to: Identity, { mailbox, role }: Identity): string {
-  const sender: Sender = { mailbox, role, seat: '*' };
+function letters(way: 'mail' | 'tell', to: Identity, from: Identity): readonly string[] {
   const place = way === 'mail' && to.kind === 'orchestrator' ? anySeat : '*';
-  return `hf.${way}.${partOf(to.mailbox)}.*.${place}.${senderParts(sender)}`;
+  const { credential } = senderOf(to, '*');
+  const recipients = credential === undefined ? [anyCredential] : [anyCredential, credential];
+  const sender = senderParts(senderOf(from, '*'));
+  return recipients.map((one) => `hf.${way}.${partOf(to.mailbox)}.${one}.*.${place}.${sender}`);
+}
+
+function exportedAll(
+  what: 'service' | 'stream',
+  subjects: readonly string[],
+  to: Identity,
+): readonly string[] {
+  return subjects.map((subject) => exported(what, subject, [to]));
+}
+
+function importedAll(
+  what: 'service' | 'stream',
+  from: Identity,
+  subjects: readonly string[],
+): readonly string[] {
+  return subjects.map((subject) => imported(what, from, subject));
 }
 
 function exported(what: 'service' | 'stream', subject: string, to: readonly Identity[]): string {
-  return `{ ${what}: ${text(subject)}, accounts: ${list(to.map(({ mailbox }) => partOf(mailbox)))} }`;
+  return `{ ${what}: ${text(subject)}, accounts: ${list(to.map(accountOf))} }`;
 }
 
 function imported(
   what: 'service' | 'stream',
-  { mailbox }: Identity,
+  from: Identity,
   subject: string,
   as?: string,
 ): string {
   const named = as === undefined ? '' : `, to: ${text(as)}`;
-  return `{ ${what}: { account: ${text(partOf(mailbox))}, subject: ${text(subject)} }${named} }`;
+  return `{ ${what}: { account: ${text(accountOf(from))}, subject: ${text(subject)} }${named} }`;
 }
 
 function list(texts: readonly string[]): string {

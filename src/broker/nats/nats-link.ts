@@ -13,10 +13,10 @@ import { loadNatsClient } from '../../nats/nats-client.ts';
 import { connectNats } from '../../nats/nats-connect.ts';
 import { ServerClock } from '../../nats/server-clock.ts';
 import { Wire } from '../../nats/wire.ts';
-import { isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
+import { isCredentialId, isKind, isLetterId, isMailbox, isSeat } from '../address.ts';
 import { BrokerError } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
-import type { Identity } from '../identity.ts';
+import { type Identity, senderOf } from '../identity.ts';
 import { type BrokerWire, inboxPrefixOf, refuse } from './broker-wire.ts';
 import { JetStream } from './jet-stream.ts';
 import { keptAt } from './kept-at.ts';
@@ -25,6 +25,7 @@ import { duplicateIdOf, headersOf, letterHeadersIn } from './letter-message.ts';
 import { maxBodyBytes } from './limits.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { Presence } from './presence.ts';
+import { SenderCheck } from './sender-check.ts';
 import { StoreRecord } from './store-record.ts';
 import {
   asideConfig,
@@ -41,7 +42,7 @@ export interface NatsLinkOptions extends Keeping {
   /** `nats://HOST:PORT`, or `tls://`. */
   readonly url: string;
   /** What the server's config says of this credential; something else is refused by the server. */
-  readonly identity: Pick<Identity, 'mailbox' | 'kind' | 'role' | 'to'>;
+  readonly identity: Pick<Identity, 'mailbox' | 'kind' | 'role' | 'to' | 'id'>;
   /** The seed of an nkey, or a password. */
   readonly secret: string;
   readonly seat: string;
@@ -105,6 +106,7 @@ class NatsLink implements Link {
   readonly #jetStream: JetStream;
   readonly #serverClock: ServerClock<BrokerError>;
   readonly #told: ToldLetters;
+  readonly #senders: SenderCheck;
   readonly #presence: Presence;
   readonly #mailboxes: Mailboxes;
   /** Two for each kind that is received. */
@@ -120,11 +122,11 @@ class NatsLink implements Link {
 
   constructor(wire: BrokerWire, options: NatsLinkOptions, maxPayload: number) {
     const { url, identity, seat, clock, caught } = options;
-    const { mailbox, role } = identity;
+    const { mailbox } = identity;
     this.#wire = wire;
     this.#options = options;
     this.#asideLine = new RareLine(options.clock, options.report);
-    this.self = { mailbox, seat, role };
+    this.self = senderOf(identity, seat);
     this.maxBodyBytes = Math.min(maxBodyBytes, maxPayload - headerBytes);
     this.#jetStream = new JetStream(wire, url);
     this.#serverClock = new ServerClock({
@@ -135,6 +137,7 @@ class NatsLink implements Link {
       subject: ownSubject(mailbox, 'clock'),
     });
     this.#told = new ToldLetters(wire, clock);
+    this.#senders = new SenderCheck({ told: this.#told, self: this.self, clock, caught });
     this.#presence = new Presence(wire, this.#told, this.self, identity);
     const { api } = this.#jetStream;
     this.#mailboxes = new Mailboxes({ wire, api, self: this.self, url, clock });
@@ -284,7 +287,7 @@ class NatsLink implements Link {
     return found;
   }
 
-  #assertUsable({ id, to, seat, kind, about, body }: Letter): void {
+  #assertUsable({ id, to, credential, seat, kind, about, body }: Letter): void {
     if (this.#wire.over !== undefined) throw this.#wire.over;
     if (body.length > this.maxBodyBytes) {
       const words = `a letter has at most ${this.maxBodyBytes} bytes, not ${body.length}`;
@@ -293,6 +296,7 @@ class NatsLink implements Link {
     const isUsable =
       isLetterId(id) &&
       isMailbox(to) &&
+      (credential === undefined || isCredentialId(credential)) &&
       isKind(kind) &&
       (seat === undefined || isSeat(seat)) &&
       (about === undefined || isLetterId(about));
@@ -335,13 +339,17 @@ class NatsLink implements Link {
       queue.ack(ack);
       this.#options.expired?.();
     };
-    if (ttl === undefined) return hand(undefined);
-    const left = () => ttl - Math.max(0, this.#serverClock.now() - keptAt(ack));
-    if (left() > 0) return hand(left());
-    // It seems to be over; that is certain if the server's clock was looked at just now.
-    this.#certainTime()
-      .then(() => (left() > 0 ? hand(left()) : drop()))
-      .catch(this.#options.caught);
+    const handInTime = () => {
+      if (ttl === undefined) return hand(undefined);
+      const left = () => ttl - Math.max(0, this.#serverClock.now() - keptAt(ack));
+      if (left() > 0) return hand(left());
+      // It seems to be over; that is certain if the server's clock was looked at just now.
+      this.#certainTime()
+        .then(() => (left() > 0 ? hand(left()) : drop()))
+        .catch(this.#options.caught);
+    };
+    // It may have waited here for longer than its sender has had its credential.
+    this.#senders.hand(from, (isCurrent) => (isCurrent ? handInTime() : queue.ack(ack)));
   }
 
   async #certainTime(): Promise<void> {

@@ -24,6 +24,8 @@ interface LetterHeader {
   readonly kind: string;
   readonly about?: string | undefined;
   readonly ttl?: number | undefined;
+  /** Of the mailbox that it is for. */
+  readonly credential?: string | undefined;
 }
 
 export type ClientFrame =
@@ -36,12 +38,7 @@ export type ClientFrame =
       readonly store?: string | undefined;
     }
   | ({ readonly is: 'deliver' } & LetterHeader)
-  | ({
-      readonly is: 'tell';
-      readonly all?: boolean | undefined;
-      /** Of the mailbox that it is for. */
-      readonly credential?: string | undefined;
-    } & LetterHeader)
+  | ({ readonly is: 'tell'; readonly all?: boolean | undefined } & LetterHeader)
   | { readonly is: 'receive'; readonly n: number; readonly kind: string }
   | { readonly is: 'ack'; readonly mails: readonly number[] }
   | { readonly is: 'aside'; readonly mail: number; readonly why: string }
@@ -161,11 +158,7 @@ function isClientFrame(header: Members): boolean {
     case 'deliver':
       return isLetterHeader(header);
     case 'tell':
-      return (
-        isLetterHeader(header) &&
-        isOptional(header['all'], isBoolean) &&
-        isOptional(header['credential'], isCredential)
-      );
+      return isLetterHeader(header) && isOptional(header['all'], isBoolean);
     case 'ack':
       return isNumbers(header['mails']);
     case 'aside':
@@ -210,9 +203,11 @@ function isHubFrame(header: Members): boolean {
   }
 }
 
-function isLetterHeader({ n, id, to, seat, kind, about, ttl }: Members): boolean {
+function isLetterHeader(header: Members): boolean {
+  const { n, id, to, seat, kind, about, ttl, credential } = header;
   return (
     isCount(n) &&
+    isOptional(credential, isCredential) &&
     isNamed(id, isLetterId) &&
     isNamed(to, isMailbox) &&
     isOptional(seat, (one) => isNamed(one, isSeat)) &&

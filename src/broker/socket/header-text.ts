@@ -8,7 +8,7 @@ export function headerText(header: ClientFrame | HubFrame): string {
     case 'deliver':
       return `${letterText(header)}}`;
     case 'tell':
-      return `${letterText(header)}${header.all ? ',"all":true' : ''}${credentialText(header)}}`;
+      return `${letterText(header)}${header.all ? ',"all":true' : ''}}`;
     case 'mail':
       return mailText(header);
     default:
@@ -20,10 +20,11 @@ type LetterFrame = Extract<ClientFrame, { readonly is: 'deliver' | 'tell' }>;
 type MailFrame = Extract<HubFrame, { readonly is: 'mail' }>;
 
 /** Without its last brace. */
-function letterText({ is, n, id, to, seat, kind, about, ttl }: LetterFrame): string {
+function letterText(header: LetterFrame): string {
+  const { is, n, id, to, seat, kind, about, ttl } = header;
   const first = `{"is":"${is}","n":${n},"id":${quoted(id)},"to":${quoted(to)},"kind":${quoted(kind)}`;
   const forSeat = seat === undefined ? '' : `,"seat":${quoted(seat)}`;
-  return first + forSeat + optionalText(about, ttl);
+  return first + forSeat + optionalText(about, ttl) + credentialText(header);
 }
 
 function mailText(header: MailFrame): string {

@@ -331,6 +331,14 @@ describe('a link that is ended', () => {
     expect(says('boss', 'three').closed).toBe(4_410);
   });
 
+  it('because it says hello once more, and then it has taken no other seat #broker-identity', async () => {
+    const { greeted, hub } = await opened();
+    const socket = greeted(ann);
+    socket.says({ is: 'hello', version: 1, seat: 'other' });
+    expect(socket.closed).toBe(4_400);
+    expect(hub.figures.members).toBe(0);
+  });
+
   it('because its credential was revoked before its hello #revoked', async () => {
     const { link, owners, errors } = await opened();
     const socket = link(ann);

@@ -137,7 +137,7 @@ export class HubSocket implements Peer {
     const { header, body } = frame;
     try {
       if (this.#member === undefined) return this.#greet(header);
-      if (header.is === 'hello') return;
+      if (header.is === 'hello') return this.#refuse('bad_letter', 'a link says hello once');
       this.#ask(this.#member, header, body);
     } catch (error) {
       if (error instanceof BrokerError) return this.#endBy(error);
@@ -292,8 +292,7 @@ export class HubSocket implements Peer {
 }
 
 function letterIn(header: LetterFrame, body: Buffer): Letter {
-  const { id, to, seat, kind, about, ttl } = header;
-  const letter = { id, to, seat, kind, about, ttlMs: ttl, body };
-  if (header.is !== 'tell') return letter;
-  return { ...letter, toAll: header.all === true, credential: header.credential };
+  const { id, to, seat, kind, about, ttl, credential } = header;
+  const letter = { id, to, seat, kind, about, ttlMs: ttl, credential, body };
+  return header.is === 'tell' ? { ...letter, toAll: header.all === true } : letter;
 }

@@ -17,21 +17,30 @@ const seat = `"(${namePatterns.seat})"`;
 const role = '(?:null|"([ !#-\\[\\]-~]*)")';
 /** Below the longest time that a frame may have. */
 const duration = '([1-9][0-9]{0,11}(?:\\.[0-9]{1,20})?)';
-const optional = `(?:,"about":${id})?(?:,"ttl":${duration})?`;
+const credential = '(?:,"credential":"([0-9a-f]{16})")?';
+const optional = `(?:,"about":${id})?(?:,"ttl":${duration})?${credential}`;
 
 const letter = new RegExp(
   `^\\{"is":"(deliver|tell)","n":${count},"id":${id},"to":${mailbox},"kind":${kind}(?:,"seat":${seat})?${optional}\\}$`,
 );
 const mail = new RegExp(
-  `^\\{"is":"mail","mail":${count},"id":${id},"from":${mailbox},"seat":${seat},"role":${role},"kind":${kind}${optional}(?:,"credential":"([0-9a-f]{16})")?\\}$`,
+  `^\\{"is":"mail","mail":${count},"id":${id},"from":${mailbox},"seat":${seat},"role":${role},"kind":${kind}${optional}\\}$`,
 );
 
 /** Undefined if it is none, or written otherwise. */
 export function letterHeaderIn(text: string): LetterFrame | undefined {
   const found = letter.exec(text);
   if (found === null) return undefined;
-  const [, is, n, letterId = '', to = '', of = '', forSeat, about, ttl] = found;
-  const header = { n: Number(n), id: letterId, to, kind: of, seat: forSeat, about };
+  const [, is, n, letterId = '', to = '', of = '', forSeat, about, ttl, holder] = found;
+  const header = {
+    n: Number(n),
+    id: letterId,
+    to,
+    kind: of,
+    seat: forSeat,
+    about,
+    credential: holder,
+  };
   const ttlMs = ttl === undefined ? undefined : Number(ttl);
   return is === 'tell' ? { is, ...header, ttl: ttlMs } : { is: 'deliver', ...header, ttl: ttlMs };
 }
@@ -42,7 +51,7 @@ export function mailHeaderIn(text: string): MailFrame | undefined {
   if (found === null) return undefined;
   const [, number, letterId = '', from = '', fromSeat = '', asRole = null, of = '', ...rest] =
     found;
-  const [about, ttl, credential] = rest;
+  const [about, ttl, holder] = rest;
   return {
     is: 'mail',
     mail: Number(number),
@@ -53,6 +62,6 @@ export function mailHeaderIn(text: string): MailFrame | undefined {
     kind: of,
     about,
     ttl: ttl === undefined ? undefined : Number(ttl),
-    credential,
+    credential: holder,
   };
 }

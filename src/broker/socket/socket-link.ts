@@ -179,8 +179,9 @@ class SocketLink implements Link {
     return this.#socket.bufferedAmount;
   }
 
-  async deliver({ id, to, seat, kind, about, ttlMs, body }: Letter): Promise<void> {
-    await this.#ask({ is: 'deliver', id, to, seat, kind, about, ttl: ttlMs }, body);
+  async deliver(letter: Letter): Promise<void> {
+    const { id, to, seat, kind, about, ttlMs, credential, body } = letter;
+    await this.#ask({ is: 'deliver', id, to, seat, kind, about, ttl: ttlMs, credential }, body);
   }
 
   tell(letter: Letter, refused?: (why: BrokerError) => void): void {

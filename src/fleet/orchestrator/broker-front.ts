@@ -1,12 +1,11 @@
 // The gateway's face to workers behind a broker: a transport like stdio and HTTP. A letter is one request of the
 // modern era, made as the worker and role that the broker has stamped on it; everything else in the letter only
 // asks. Each request runs by itself, and its letter is acknowledged when the broker has the answer. A call id that
-// has been admitted is not admitted again: its answer is sent again instead.
+// has been admitted is not admitted again: its answer is sent again instead, to the credential that has asked, if it asks
+// for the same. With another request the call id is refused.
 
 import type { Link, Mail, Sender } from '../../broker/contract.ts';
-import { judgeEnvelope, missingEnvelope } from '../../downstream/clients/modern-envelope.ts';
 import type { GatewayForTransports } from '../../downstream/contract.ts';
-import { tooMany } from '../../downstream/refusals.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import type { CallId } from '../../policy/idempotency.ts';
@@ -18,12 +17,14 @@ import { WireError } from '../../wire/wire-error.ts';
 import { callIdIn, isAgainLetter, knownMs } from '../call-ids.ts';
 import { mailKinds } from '../mail-kinds.ts';
 import { gonePart, partBody, pulledOffset } from '../parcel.ts';
-import { BrokeredCall } from './brokered-call.ts';
-import { CallBook, usualCallBookLimits } from './call-book.ts';
+import { BrokeredCall, placeOf } from './brokered-call.ts';
+import { CallBook } from './call-book.ts';
 import { PulledParts } from './pulled-parts.ts';
 import { RefusalRate } from './refusal-rate.ts';
+import { digestOf } from './request-digest.ts';
+import { nobody, refusalOf, reused } from './request-refusals.ts';
 import { WorkerSeats } from './worker-seats.ts';
-import { WorkerWatch } from './worker-watch.ts';
+import { type WatchedSeat, WorkerWatch } from './worker-watch.ts';
 
 export interface BrokerFrontParts {
   readonly gateway: GatewayForTransports & { clientGone(key: string): void };
@@ -56,7 +57,7 @@ export class BrokerFront {
       running: () => this.#calls.running,
       seats: () => this.#seats.all,
       revoked: (worker, credential) => contain(() => this.#revoked(worker, credential), caught),
-      left: (worker, seat) => contain(() => this.#left(worker, seat), caught),
+      left: (seat) => contain(() => this.#left(seat), caught),
       caught,
     });
   }
@@ -112,13 +113,11 @@ export class BrokerFront {
   }
 
   /** What was told by a process that is gone has nobody to answer to. What is kept goes on, and its client with it. */
-  #left(worker: string, seat: string): void {
-    const calls = this.#calls.running.filter(
-      (call) => call.worker === worker && call.seat === seat,
-    );
+  #left(left: WatchedSeat): void {
+    const calls = this.#calls.running.filter((call) => isSameSeat(call, left));
     for (const call of calls) if (!call.isKept) call.cancel();
     if (calls.some(({ isKept }) => isKept)) return;
-    const seats = this.#seats.take((one) => one.worker === worker && one.seat === seat);
+    const seats = this.#seats.take((one) => isSameSeat(one, left));
     for (const { client } of seats) this.#parts.gateway.clientGone(client);
   }
 
@@ -134,23 +133,24 @@ export class BrokerFront {
   }
 
   #request(link: Link, mail: Mail): void {
-    const id = callIdIn(mail);
-    const key = keyOf(mail.from, id);
+    const message = messageIn(mail.body);
+    const digest = digestOf(message, mail.body);
+    const { key, isReused } = this.#placeFor(link, mail, digest);
     const known = this.#calls.get(key);
     // A letter that is done with does not come again by the same link: this is another one.
     if (known?.isRefusedBy(link)) this.#calls.forget(known);
     else if (known !== undefined) return known.askedAgain(link, mail);
     // Not acknowledged: the next reader gets it as soon as this link is closed.
     if (mail.isKept && this.#parts.isEnding()) return;
-    const call = new BrokeredCall(key, link, mail, this.#parts.clock, this.#calls);
+    const call = new BrokeredCall({ key, digest }, link, mail, this.#parts.clock, this.#calls);
     const principal = this.#parts.principalOf(mail.from);
-    const message = messageIn(mail.body);
     if (message instanceof WireError) {
       const unreadable = { code: rpcCodes.parseError, message: message.message };
       return this.#refuse(call, 'null', unreadable);
     }
     if (message.kind !== 'request') return mail.ack();
     if (principal === undefined) return this.#refuse(call, idText(message), nobody);
+    if (isReused) return this.#refuse(call, idText(message), reused(callIdIn(mail)));
     const refusal = refusalOf(message, this.#calls.hasRoomFor(call));
     if (refusal !== undefined) return this.#refuse(call, idText(message), refusal);
     this.#calls.admit(call);
@@ -158,9 +158,21 @@ export class BrokerFront {
     const from = {
       principal,
       client: this.#seats.asks(mail.from, principal.id),
-      ...(mail.isKept && { callId: callIdOf(mail) }),
+      ...((mail.isKept || message.method === 'tools/call') && { callId: callIdOf(mail) }),
     };
     call.taken(this.#parts.gateway.request(message, from, call));
+  }
+
+  /**
+   * A request that comes with the call id of another one has a place of its own: it changes nothing of the other. One that
+   * has not run has not used its call id up.
+   */
+  #placeFor(link: Link, mail: Mail, digest: string): { key: string; isReused: boolean } {
+    const key = keyOf(mail.from, callIdIn(mail));
+    const known = this.#calls.get(key);
+    const isOther = known !== undefined && known.digest !== digest;
+    const isReused = isOther && !known.isRefusedBy(link);
+    return { key: isReused ? `${key} ${digest}` : key, isReused };
   }
 
   #refuse(call: BrokeredCall, id: string, error: ErrorToSend): void {
@@ -174,8 +186,7 @@ export class BrokerFront {
     const part = this.#partFor(link, mail);
     if (part === undefined) return;
     const { from, about, id } = mail;
-    const { mailbox, seat } = from;
-    link.tell({ id, to: mailbox, seat, kind: mailKinds.chunk, about, body: part });
+    link.tell({ id, ...placeOf(from), kind: mailKinds.chunk, about, body: part });
   }
 
   /** Undefined: nothing is sent now. */
@@ -193,16 +204,24 @@ export class BrokerFront {
 }
 
 /**
- * Call ids of different workers have nothing to do with each other. Two processes of one worker with the same call id
- * are two requests, each with an answer of its own; that the call runs once is decided by the keys of the host.
+ * Call ids of different workers, and of different credentials of one name, have nothing to do with each other. Two processes
+ * of one worker with the same call id are two requests, each with an answer of its own; that the call runs once is decided
+ * by the keys of the host. None of these has a space.
  */
-function keyOf({ mailbox, seat }: Sender, id: string): string {
-  return `${mailbox} ${seat} ${id}`;
+function keyOf({ mailbox, credential = '', seat }: Sender, id: string): string {
+  return `${mailbox} ${credential} ${seat} ${id}`;
 }
 
+function isSameSeat(one: WatchedSeat, other: WatchedSeat): boolean {
+  const { worker, credential, seat } = other;
+  return one.worker === worker && one.credential === credential && one.seat === seat;
+}
+
+/** What is told does not come again by itself; only its sender may repeat it. */
 function callIdOf(mail: Mail): CallId {
   const id = callIdIn(mail);
-  return { id, knownMs: knownMs(id, mail.ttlMs), isAgain: isAgainLetter(mail) };
+  const ttlMs = mail.ttlMs ?? (mail.isKept ? undefined : 0);
+  return { id, knownMs: knownMs(id, ttlMs), isAgain: isAgainLetter(mail) };
 }
 
 function messageIn(body: Buffer): Message | WireError {
@@ -212,21 +231,4 @@ function messageIn(body: Buffer): Message | WireError {
     if (error instanceof WireError) return error;
     throw error;
   }
-}
-
-const nobody: ErrorToSend = {
-  code: rpcCodes.refusedByHttp,
-  message: 'Unauthorized: the credential of this worker names no role; make one with a role',
-};
-
-/** More than its share: the rest is for other workers. */
-const busy: ErrorToSend = tooMany(
-  `Too many requests: ${usualCallBookLimits.runningOfWorker} of this worker, or ${usualCallBookLimits.runningBytesOfWorker} bytes of them, are under way; wait for answers`,
-);
-
-function refusalOf(message: Message, hasRoom: boolean): ErrorToSend | undefined {
-  if (!hasRoom) return busy;
-  const verdict = judgeEnvelope(message);
-  if (verdict.kind === 'none') return missingEnvelope(message);
-  return verdict.kind === 'invalid' ? verdict.refusal : undefined;
 }

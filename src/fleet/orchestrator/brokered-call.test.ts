@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../test/support/manual-clock.ts';
 import { BrokerError, type BrokerRefusal } from '../../broker/broker-error.ts';
-import type { Link, Mail } from '../../broker/contract.ts';
+import type { Letter, Link, Mail } from '../../broker/contract.ts';
 import { BrokeredCall } from './brokered-call.ts';
 
 function answered(refusals: readonly BrokerRefusal[]) {
@@ -18,8 +18,10 @@ function aCall(refusals: readonly BrokerRefusal[]) {
   const clock = manualClock();
   const seen = { acks: 0, sent: 0 };
   const order: string[] = [];
+  const letters: Letter[] = [];
   const link: Partial<Link> = {
-    deliver: async () => {
+    deliver: async (letter) => {
+      letters.push(letter);
       const reason = refusals[seen.sent] ?? refusals.at(-1);
       seen.sent += 1;
       order.push('answer');
@@ -28,7 +30,7 @@ function aCall(refusals: readonly BrokerRefusal[]) {
   };
   const mail: Partial<Mail> = {
     id: 'call',
-    from: { mailbox: 'ann.mcp', seat: 's', role: 'reader' },
+    from: { mailbox: 'ann.mcp', seat: 's', role: 'reader', credential: 'of-ann' },
     body: Buffer.from('request'),
     isKept: true,
     ack: () => {
@@ -45,8 +47,14 @@ function aCall(refusals: readonly BrokerRefusal[]) {
       throw error;
     },
   };
-  const call = new BrokeredCall('ann.mcp call', link as Link, mail as Mail, clock, ends);
-  return { clock, seen, order, call, link: link as Link, mail: mail as Mail };
+  const call = new BrokeredCall(
+    { key: 'ann.mcp call', digest: '' },
+    link as Link,
+    mail as Mail,
+    clock,
+    ends,
+  );
+  return { clock, seen, order, letters, call, link: link as Link, mail: mail as Mail };
 }
 
 describe('a refusal', () => {
@@ -59,6 +67,11 @@ describe('a refusal', () => {
 });
 
 describe('an answer', () => {
+  it('is for the credential that has asked, and no later one of the same name #broker-identity', () => {
+    const { letters } = answered([]);
+    expect(letters).toMatchObject([{ to: 'ann.mcp', seat: 's', credential: 'of-ann' }]);
+  });
+
   it.each<BrokerRefusal>(['full', 'not_kept', 'absent'])(
     'that is refused as %s is sent a few times, and then its letter is let go #no-growth',
     async (reason) => {

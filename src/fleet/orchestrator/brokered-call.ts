@@ -39,6 +39,8 @@ const passing: ReadonlySet<BrokerRefusal> = new Set<BrokerRefusal>(['full', 'not
 
 export class BrokeredCall implements Reply {
   readonly key: string;
+  /** What it asks for; the same call id with another digest is another request. */
+  readonly digest: string;
   readonly worker: string;
   readonly isKept: boolean;
   /** Of the request, as it was admitted. */
@@ -64,8 +66,15 @@ export class BrokeredCall implements Reply {
   /** How often its answer was refused for now. */
   #refusals = 0;
 
-  constructor(key: string, link: Link, mail: Mail, clock: Clock, ends: CallEnds) {
+  constructor(
+    { key, digest }: Pick<BrokeredCall, 'key' | 'digest'>,
+    link: Link,
+    mail: Mail,
+    clock: Clock,
+    ends: CallEnds,
+  ) {
     this.key = key;
+    this.digest = digest;
     this.worker = mail.from.mailbox;
     this.isKept = mail.isKept;
     this.requestBytes = mail.body.length;
@@ -138,10 +147,9 @@ export class BrokeredCall implements Reply {
     if (this.#isOver || this.isAnswered) return;
     const { id, from } = this.#mail;
     const body = joinPieces(frame);
-    const { mailbox, seat } = from;
     // While there is no link, news reach nobody.
     const about = callIdIn(this.#mail);
-    this.#link.tell({ id, to: mailbox, seat, kind: mailKinds.news, about, body });
+    this.#link.tell({ id, ...placeOf(from), kind: mailKinds.news, about, body });
   }
 
   answer(frame: Frame): void {
@@ -184,11 +192,9 @@ export class BrokeredCall implements Reply {
     const mail = this.#mail;
     const { id, from } = mail;
     const body = answer.length > partBytes ? parcelReply(parcelOf(answer)) : answer;
-    const { mailbox, seat } = from;
     const letter = {
       id,
-      to: mailbox,
-      seat,
+      ...placeOf(from),
       kind: mailKinds.reply,
       about: callIdIn(mail),
       ttlMs: replyMs,
@@ -245,6 +251,11 @@ export class BrokeredCall implements Reply {
     };
     this.#clock.after(againMs, again, true);
   }
+}
+
+/** Where a worker is answered: the next credential of its name gets nothing of it. */
+export function placeOf({ mailbox, seat, credential }: Sender) {
+  return { to: mailbox, seat, credential } as const;
 }
 
 /** The text is looked for first, because nearly every answer is none. */

@@ -30,7 +30,7 @@ function book() {
     const from = { mailbox: worker, seat: 's', role: null };
     const body = Buffer.alloc(requestBytes);
     const mail = { id: key, from, body, isKept: false, ack: () => {} } as Partial<Mail> as Mail;
-    return new BrokeredCall(key, link, mail, clock, calls);
+    return new BrokeredCall({ key, digest: '' }, link, mail, clock, calls);
   };
   const answer = (worker: string, key: string, bytes: number) => {
     const call = called(worker, key);

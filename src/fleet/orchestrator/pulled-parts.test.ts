@@ -26,7 +26,13 @@ function pulling() {
   };
   const newLink = () => ({ ...link }) as Partial<Link> as Link;
   const first = newLink();
-  const call = new BrokeredCall('ann.mcp call', first, mail as Partial<Mail> as Mail, clock, ends);
+  const call = new BrokeredCall(
+    { key: 'ann.mcp call', digest: '' },
+    first,
+    mail as Partial<Mail> as Mail,
+    clock,
+    ends,
+  );
   const answer = Buffer.alloc(2 * partBytes + 1);
   const parts = new PulledParts(clock);
   const pull = (offset: number, by = first) => parts.take(by, call, answer, offset);

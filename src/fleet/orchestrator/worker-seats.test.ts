@@ -21,6 +21,14 @@ it('a seat is known until it is left, or its worker revoked, with others of it o
   expect(seats.all.map(({ client }) => client)).toEqual(['bob/a']);
 });
 
+it('the next credential of a worker is another client in the same seat #broker-identity', () => {
+  const seats = new WorkerSeats();
+  const asks = (credential: string) => seats.asks({ ...from('ann', 'a'), credential }, credential);
+  expect([asks('old'), asks('new')]).toEqual(['ann/old/a', 'ann/new/a']);
+  expect(seats.take(({ credential }) => credential === 'old')).toHaveLength(1);
+  expect(seats.all.map(({ owner }) => owner)).toEqual(['new']);
+});
+
 it('of very many the one that has asked for nothing for longest is forgotten #no-growth', () => {
   const seats = new WorkerSeats();
   for (let at = 0; at < 1_024; at += 1) seats.asks(from('ann', `s${at}`), 'worker:ann');

@@ -27,7 +27,9 @@ export class WorkerSeats {
 
   /** The key of the client in this seat, which asks for something. */
   asks({ mailbox: worker, seat, credential }: Sender, owner: string): string {
-    const client = `${worker}/${seat}`;
+    // The next credential of the name is another client, also in the same seat.
+    const client =
+      credential === undefined ? `${worker}/${seat}` : `${worker}/${credential}/${seat}`;
     this.#seats.delete(client);
     this.#seats.set(client, { worker, seat, credential, client, owner });
     const [oldest] = this.#seats.keys();

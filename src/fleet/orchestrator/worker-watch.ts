@@ -30,7 +30,7 @@ export interface WorkerWatchParts {
   /** This credential of it is gone; undefined: whichever it had. */
   readonly revoked: (worker: string, credential: string | undefined) => void;
   /** Nobody is in this seat any more. */
-  readonly left: (worker: string, seat: string) => void;
+  readonly left: (seat: WatchedSeat) => void;
   readonly caught: Caught;
 }
 
@@ -50,7 +50,7 @@ export class WorkerWatch {
   /** Nothing runs: the next look is not soon. */
   #isResting = false;
   #looks = 0;
-  /** Since when seats are empty, by worker and seat; only those that were at the last look. */
+  /** Since when seats are empty, by worker, credential and seat; only those that were at the last look. */
   #emptySince: ReadonlyMap<string, number> = new Map();
 
   constructor(parts: WorkerWatchParts) {
@@ -121,15 +121,16 @@ export class WorkerWatch {
     this.#emptySince = empty;
     const now = this.#parts.clock.now();
     const asked = new Set<string>();
-    for (const { worker, seat } of seats) {
-      const place = `${worker} ${seat}`;
+    for (const { worker, credential, seat } of seats) {
+      const place = `${worker} ${credential} ${seat}`;
       if (asked.has(place)) continue;
       asked.add(place);
       const since = before.get(place) ?? now;
-      this.#ask(this.#link, { to: worker, seat }, ({ reason }) => {
+      this.#ask(this.#link, { to: worker, credential, seat }, ({ reason }) => {
         if (reason !== 'absent') return;
         empty.set(place, since);
-        if (this.#parts.clock.now() - since >= emptyForMs) this.#parts.left(worker, seat);
+        const isLeft = this.#parts.clock.now() - since >= emptyForMs;
+        if (isLeft) this.#parts.left({ worker, credential, seat });
       });
     }
   }

@@ -48,7 +48,8 @@ export function brokerSuite({ name, start }: BrokerKind): void {
           letter('boss', '', { id: 'odd "id"'.replace(' ', '_'), about: 'x', body }),
         );
         const { from, about, body: arrived, id } = await mail.next();
-        expect(from).toMatchObject({ mailbox: annBox, seat: 'window', role: 'reader' });
+        const credential = expect.stringMatching(/^[0-9a-f]{16}$/);
+        expect(from).toEqual({ mailbox: annBox, seat: 'window', role: 'reader', credential });
         expect({ about, id }).toEqual({ about: 'x', id: 'odd_"id"' });
         expect(arrived.equals(body)).toBe(true);
       }),
@@ -224,6 +225,71 @@ export function brokerSuite({ name, start }: BrokerKind): void {
         expect(error).toBeInstanceOf(BrokerError);
         expect((error as BrokerError).reason).toBe('unauthorized');
         expect((error as BrokerError).isPermanent).toBe(true);
+      }),
+    );
+  });
+
+  describe(`${name}: a credential that is revoked, whose name has another one at once`, () => {
+    it(
+      'has letters that nobody has read handed to nobody #revoked #broker-identity',
+      within(async (broker) => {
+        const ann = await broker.link('ann');
+        for (const text of ['left', 'behind']) await ann.deliver(letter('boss', text));
+        await broker.renew('ann');
+        await ann.ended;
+        const bob = await broker.link('bob');
+        await (await broker.link('ann')).deliver(letter('boss', 'new'));
+        await bob.deliver(letter('boss', 'of bob'));
+        const mail = await ReadMail.of(await broker.link('boss'), 'note');
+        expect(await mail.texts(2)).toEqual(['new', 'of bob']);
+      }),
+    );
+
+    it(
+      'is the one that its letters name, and the next one is another #broker-identity',
+      within(async (broker) => {
+        const mail = await ReadMail.of(await broker.link('boss'), 'note');
+        const ann = await broker.link('ann');
+        await ann.deliver(letter('boss', 'early'));
+        ann.tell(letter('boss', 'told'));
+        const [early, told] = [await mail.next(), await mail.next()];
+        expect(told.from.credential).toBe(early.from.credential);
+        early.ack();
+        await broker.renew('ann');
+        await ann.ended;
+        await (await broker.link('ann')).deliver(letter('boss', 'late'));
+        const late = await mail.next();
+        expect(late.body.toString()).toBe('late');
+        expect(late.from.credential).toMatch(/^[0-9a-f]{16}$/);
+        expect(late.from.credential).not.toBe(early.from.credential);
+      }),
+    );
+
+    it(
+      'leaves nothing that waits for it to the next one, and nothing can be written to it #revoked #broker-identity',
+      within(async (broker) => {
+        const boss = await broker.link('boss');
+        const mail = await ReadMail.of(boss, 'note');
+        const ann = await broker.link('ann', 'window');
+        await ann.deliver(letter('boss', 'x'));
+        const { credential } = (await mail.next()).from;
+        await boss.deliver(letter(annBox, 'secret', { credential }));
+        await boss.deliver(letter(annBox, 'secret', { seat: 'window', credential }));
+        await boss.deliver(letter(annBox, 'for nobody in particular'));
+        await broker.renew('ann');
+        await ann.ended;
+        const next = await broker.link('ann', 'window');
+        const nexts = await ReadMail.of(next, 'note');
+        for (const seat of [undefined, 'window']) {
+          const old = letter(annBox, 'late secret', { seat, credential });
+          expect(await refused(boss.deliver(old))).toBe('not_allowed');
+          expect(await tellRefused(boss, old)).toBe('not_allowed');
+        }
+        await next.deliver(letter('boss', 'y'));
+        const { from } = await mail.next();
+        await boss.deliver(letter(annBox, 'its own', { credential: from.credential }));
+        expect(await nexts.texts(1)).toEqual(['its own']);
+        expect(nexts.all).toHaveLength(1);
       }),
     );
   });

@@ -7,10 +7,38 @@ const never = { expiresAt: null } as const;
 
 /** The members of the suite. */
 export const members = {
-  boss: { mailbox: 'boss', kind: 'orchestrator', role: null, to: [], ...never },
-  other: { mailbox: 'other', kind: 'orchestrator', role: null, to: [], ...never },
-  ann: { mailbox: 'ann.mcp', kind: 'worker', role: 'reader', to: ['boss'], ...never },
-  bob: { mailbox: 'bob.mcp', kind: 'worker', role: null, to: ['boss', 'other'], ...never },
+  boss: {
+    id: '00000000000000b0',
+    mailbox: 'boss',
+    kind: 'orchestrator',
+    role: null,
+    to: [],
+    ...never,
+  },
+  other: {
+    id: '00000000000000b1',
+    mailbox: 'other',
+    kind: 'orchestrator',
+    role: null,
+    to: [],
+    ...never,
+  },
+  ann: {
+    id: '00000000000000a0',
+    mailbox: 'ann.mcp',
+    kind: 'worker',
+    role: 'reader',
+    to: ['boss'],
+    ...never,
+  },
+  bob: {
+    id: '00000000000000a1',
+    mailbox: 'bob.mcp',
+    kind: 'worker',
+    role: null,
+    to: ['boss', 'other'],
+    ...never,
+  },
 } as const satisfies Record<string, Identity>;
 
 export type MemberName = keyof typeof members;
@@ -21,6 +49,8 @@ export interface BrokerSubject extends AsyncDisposable {
   strangersLink(): Promise<Link>;
   /** The broker ends at once, as by a kill, and starts again with what is on its disk. */
   restart(): Promise<void>;
+  /** Its credential is revoked, and its name has another one at once, which later links have. */
+  renew(member: MemberName): Promise<void>;
 }
 
 export interface BrokerKind {

@@ -27,11 +27,9 @@ export class DurableFileRecords extends FileRecords {
 
   entries(prefix = ''): Promise<readonly RecordEntry[]> {
     return this.#inTurn(async () => {
-      const found: Found[] = [];
-      for (const file of (await this.reading.list()).files) {
-        const one = await this.reading.findNow(file);
-        if (one !== undefined && one !== 'closed') found.push(one);
-      }
+      const { files } = await this.reading.list();
+      const read = await Promise.all(files.map((file) => this.reading.findNow(file)));
+      const found = read.filter((one): one is Found => one !== undefined && one !== 'closed');
       return this.reading.entriesOf(found, prefix);
     });
   }
@@ -67,6 +65,6 @@ export class DurableFileRecords extends FileRecords {
 
   async #inTurn<T>(task: () => Promise<T>): Promise<T> {
     this.pending.assertOpen();
-    return this.pending.inTurn(task);
+    return this.pending.inTurn(this.parts.name, task);
   }
 }

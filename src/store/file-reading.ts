@@ -5,7 +5,7 @@ import type { RecordEntry } from './contract/records.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { PendingChanges } from './pending-changes.ts';
 import type { StoredRecord } from './record.ts';
-import { fileOf, type RecordFiles, type RecordListing } from './record-files.ts';
+import { collectionOf, fileOf, type RecordFiles, type RecordListing } from './record-files.ts';
 
 export interface FileRecordsParts {
   readonly name: string;
@@ -46,7 +46,7 @@ export class FileReading {
    */
   async find(file: string): Promise<FileFinding> {
     const { files, pending } = this.#parts;
-    return this.#find(file, () => pending.inTurn(() => files.quarantine(file)));
+    return this.#find(file, () => pending.inTurn(collectionOf(file), () => files.quarantine(file)));
   }
 
   async list(): Promise<RecordListing> {

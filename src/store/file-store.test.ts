@@ -47,6 +47,33 @@ describe('the file store', () => {
   });
 });
 
+describe('the records of a collection', () => {
+  it('are read while the disk takes its time with those of another #revoked', async () => {
+    const { disk, store, verdicts } = setUp();
+    const tokens = store.records('tokens', durable);
+    await tokens.put('ann', 1);
+    disk.replace = () => new Promise(() => {});
+    verdicts.put('key', 1).catch(() => {});
+    await settled();
+    expect((await tokens.entries()).map(({ key }) => key)).toEqual(['ann']);
+    expect(await tokens.isWhole()).toBe(true);
+  });
+
+  it.each([durable, forgetful])('are all asked for at once: %j #revoked', async (kind) => {
+    const { disk, store } = setUp();
+    const records = store.records('tokens', kind);
+    for (const key of ['ann', 'bob', 'eve']) await records.put(key, 1);
+    let waiting = 0;
+    disk.read = () => {
+      waiting += 1;
+      return new Promise(() => {});
+    };
+    records.entries().catch(() => {});
+    await settled();
+    expect(waiting).toBe(3);
+  });
+});
+
 describe('the file store on a full disk', () => {
   it('and on one that hangs ends within a time, and says what may be lost #stop-ladder', async () => {
     const { disk, clock, verdicts, store, problems } = setUp();
@@ -384,7 +411,7 @@ describe('the sweep of the file store', () => {
     await verdicts.put('short', 1, { ttlMs: 1_000 });
     await verdicts.put('long', 1, { ttlMs: 86_400_000 });
     clock.advance(600_000);
-    await verdicts.remove('nothing');
+    await settled();
     expect(disk.files.size).toBe(1);
     await store.close();
     expect(clock.waiting).toBe(0);
@@ -432,10 +459,10 @@ describe('the sweep of the file store', () => {
     await verdicts.put('short', 1, { ttlMs: 1_000 });
     disk.failing.list = 'EIO';
     clock.advance(600_000);
-    await verdicts.remove('nothing');
+    await settled();
     delete disk.failing.list;
     clock.advance(600_000);
-    await verdicts.remove('nothing');
+    await settled();
     expect(disk.files.size).toBe(0);
     expect(kindsOf(problems)).toEqual(['unreadable']);
   });

@@ -6,6 +6,7 @@
 // another.
 
 import type { Clock } from '../kernel/clock.ts';
+import { ignored } from '../kernel/contain.ts';
 import type { Counter } from './contract/counter.ts';
 import type { Durability } from './contract/durability.ts';
 import type { Log } from './contract/log.ts';
@@ -82,7 +83,7 @@ export class FileStore implements Store {
     this.#opened.set(name, { durability, records });
     // Temporary files of crashed processes are removed now: some processes never live until a
     // sweep.
-    this.#pending.inTurnAlone(() => this.#housekeeping.tidy(name));
+    this.#pending.inTurnAlone(name, () => this.#housekeeping.tidy(name));
     return records;
   }
 
@@ -143,7 +144,8 @@ export class FileStore implements Store {
     const sweep = () => {
       this.#timer = this.#scheduleSweep();
       const isWaiting = (file: string) => this.#pending.unsaved(file) !== undefined;
-      this.#pending.inTurnAlone(() => this.#housekeeping.sweep(isWaiting));
+      const inTurn = (name: string, work: () => Promise<void>) => this.#pending.inTurn(name, work);
+      this.#housekeeping.sweep(isWaiting, inTurn).catch(ignored);
     };
     return this.#clock.after(sweepEveryMs, sweep, true);
   }

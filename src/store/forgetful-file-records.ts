@@ -33,8 +33,10 @@ export class ForgetfulFileRecords extends FileRecords {
     const found = new Map<string, Found | undefined>();
     // Some of it may be saved while the files are read, and may not be in what was read.
     const unsaved = this.pending.allUnsaved();
-    for (const file of (await this.reading.list()).files) {
-      const one = await this.reading.find(file);
+    const { files } = await this.reading.list();
+    const read = await Promise.all(files.map((file) => this.reading.find(file)));
+    for (const [at, file] of files.entries()) {
+      const one = read[at];
       found.set(file, one === 'closed' ? undefined : one);
     }
     // A pending change is newer than the file.
@@ -59,7 +61,7 @@ export class ForgetfulFileRecords extends FileRecords {
     this.pending.assertOpen();
     const record = this.parts.newRecord(key, value, ttlMs);
     const file = this.reading.fileOf(key);
-    return this.pending.inTurn(async () => {
+    return this.pending.inTurn(this.parts.name, async () => {
       const entry = this.reading.entryOf(await this.#foundNow(file));
       // There is no await between this check and the change.
       if (!isRight(entry)) return { isPut: false, entry };

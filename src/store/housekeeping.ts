@@ -18,6 +18,9 @@ export interface HousekeepingParts {
   readonly complaints: Complaints;
 }
 
+/** Nothing else is done with the records of a collection meanwhile. */
+type InTurn = (collection: string, work: () => Promise<void>) => Promise<void>;
+
 export class Housekeeping {
   readonly #parts: HousekeepingParts;
   #isStopped = false;
@@ -43,19 +46,22 @@ export class Housekeeping {
     this.#isStopped = true;
   }
 
-  /** Checks all records; files with pending changes are skipped. */
-  sweep(isWaiting: (file: string) => boolean): Promise<void> {
-    const { disk, files } = this.#parts;
+  /** Checks all records, those of each collection in its turn; files with pending changes are skipped. */
+  sweep(isWaiting: (file: string) => boolean, inTurn: InTurn): Promise<void> {
     return this.#unlessRefused('', async () => {
-      for (const collection of (await disk.list('')).filter(isStoreName)) {
+      for (const collection of (await this.#parts.disk.list('')).filter(isStoreName)) {
         if (this.#isStopped) return;
-        await this.tidy(collection);
-        for (const file of (await files.list(collection)).files) {
-          if (this.#isStopped) return;
-          if (!isWaiting(file)) await this.#sweepOne(file);
-        }
+        await inTurn(collection, () => this.#sweepAll(collection, isWaiting));
       }
     });
+  }
+
+  async #sweepAll(collection: string, isWaiting: (file: string) => boolean): Promise<void> {
+    await this.tidy(collection);
+    for (const file of (await this.#parts.files.list(collection)).files) {
+      if (this.#isStopped) return;
+      if (!isWaiting(file)) await this.#sweepOne(file);
+    }
   }
 
   async #sweepOne(file: string): Promise<void> {

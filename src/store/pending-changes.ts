@@ -1,4 +1,5 @@
-// Changes that are not on the disk yet. They are written one after the other, so the last one wins.
+// Changes that are not on the disk yet. Those of one collection are written one after the other, so the last one wins;
+// collections do not wait for each other: what decides who has access is read while a slow disk takes other records.
 // A forgetful change is visible to readers at once and never fails its caller: what the disk
 // refuses is kept in memory, reported once, and tried again soon (`retry.ts`), also when the store
 // is closed. A durable change is written in its turn or refused; until a refused one has been
@@ -7,9 +8,10 @@
 import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import type { Disk } from './disk.ts';
+import { Lanes } from './lanes.ts';
 import type { Complaints } from './problem.ts';
 import type { StoredRecord } from './record.ts';
-import type { RecordFiles } from './record-files.ts';
+import { collectionOf, type RecordFiles } from './record-files.ts';
 import { Retry } from './retry.ts';
 import { StoreError, storeClosed } from './store-error.ts';
 
@@ -43,7 +45,7 @@ export class PendingChanges {
   /** Files of durable changes that were refused, until one is written; at most `maxRefused`. */
   readonly #refused = new Set<string>();
   readonly #retry: Retry;
-  #lane: Promise<void> = Promise.resolve();
+  readonly #lanes = new Lanes();
   #problem: string | null = null;
   #isClosed = false;
 
@@ -73,7 +75,7 @@ export class PendingChanges {
   /** Visible to readers at once; resolves when it is on the disk, or known to have failed. */
   async change(file: string, record: StoredRecord | null): Promise<void> {
     const change = this.#note(file, record);
-    await this.inTurn(() => this.#save(file, change));
+    await this.inTurn(collectionOf(file), () => this.#save(file, change));
   }
 
   /** The same, for a caller that has the turn already. */
@@ -112,24 +114,24 @@ export class PendingChanges {
     this.#retry.refused();
   }
 
-  /** One after the other; a task that throws does not hold up the next. */
-  inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#lane.then(task);
-    this.#lane = turn.then(ignored, ignored);
-    return turn;
+  /** Those of one collection one after the other; a task that throws does not hold up the next. */
+  inTurn<T>(collection: string, task: () => Promise<T>): Promise<T> {
+    return this.#lanes.run(collection, task);
   }
 
   /** Nobody waits for these; disk errors have been reported by then. */
-  inTurnAlone(task: () => Promise<void>): void {
-    this.inTurn(task).catch(ignored);
+  inTurnAlone(collection: string, task: () => Promise<void>): void {
+    this.inTurn(collection, task).catch(ignored);
   }
 
   /** Accepts no more changes, and writes what is left, within a time: a disk that hangs must not keep the process. */
   async end(): Promise<void> {
     this.#isClosed = true;
     let isWritten = false;
-    const writing = this.inTurn(async () => this.#saveAgain())
-      .then(() => this.#lane)
+    const writing = this.#lanes
+      .idle()
+      .then(() => this.#saveAgain())
+      .then(() => this.#lanes.idle())
       .then(() => {
         isWritten = true;
       });
@@ -180,7 +182,7 @@ export class PendingChanges {
 
   #tryAgain(): void {
     this.#saveAgain();
-    this.inTurnAlone(async () => {
+    this.inTurnAlone('', async () => {
       const isRead = await this.#parts.files.tryAgain(() => !this.#isClosed);
       if (!isRead) this.#retry.refused();
       else if (this.#problem === null) this.#retry.succeeded();
@@ -191,7 +193,7 @@ export class PendingChanges {
     for (const [file, change] of this.#unsaved) {
       if (!change.hasFailed) continue;
       change.hasFailed = false;
-      this.inTurnAlone(() => this.#save(file, change));
+      this.inTurnAlone(collectionOf(file), () => this.#save(file, change));
     }
   }
 

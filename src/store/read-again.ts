@@ -1,11 +1,13 @@
 // Reads records that decide who has access, again and again while a process runs. A record that cannot be read
-// for the moment counts as it was before; one that is gone, damaged or closed to us counts no more.
+// for the moment counts as it was before; one that is gone, damaged or closed to us counts no more. A folder or file
+// that could not be read may be readable a moment later, when it is asked for: so one that was not found is gone only
+// if it is not there when it is looked for by itself.
 
 import { errnoOf } from '../kernel/errno.ts';
 import { shortageOf } from '../kernel/shortage.ts';
 import { ApiError } from '../nats/jet-stream-api.ts';
 import { NatsError } from '../nats/nats-error.ts';
-import type { Records } from './contract/records.ts';
+import type { RecordEntry, Records } from './contract/records.ts';
 import { StoreError } from './store-error.ts';
 
 export interface ReadRecords<Known> {
@@ -14,33 +16,34 @@ export interface ReadRecords<Known> {
   readonly isWhole: boolean;
 }
 
-/** `read` gives those that can be read; `keyOf` is the key that one is stored under. */
+/** `knownIn` is what an entry says, undefined if it does not count; `keyOf` is the key that one is stored under. */
 export async function readAgain<Known>(
   records: Records,
   before: readonly Known[],
-  read: (records: Records) => Promise<readonly Known[]>,
+  knownIn: (entry: RecordEntry) => Known | undefined,
   keyOf: (known: Known) => string,
 ): Promise<ReadRecords<Known>> {
-  const found = await readUnlessAway(records, read);
+  const entries = await entriesUnlessAway(records);
   // Nothing is known of what is there now.
-  if (found === undefined) return { records: before, isWhole: false };
-  if (await records.isWhole()) return { records: found, isWhole: true };
+  if (entries === undefined) return { records: before, isWhole: false };
+  const found = entries.map(knownIn).filter((known) => known !== undefined);
   const keys = new Set(found.map(keyOf));
-  const kept: Known[] = [];
-  for (const known of before) {
-    const key = keyOf(known);
-    if (!keys.has(key) && (await cannotBeReadNow(records, key))) kept.push(known);
-  }
-  return { records: [...found, ...kept], isWhole: false };
+  const missing = before.filter((known) => !keys.has(keyOf(known)));
+  const looked = await Promise.all(
+    missing.map(async (known) => {
+      const entry = await entryNow(records, keyOf(known));
+      return entry === 'closed' ? known : entry && knownIn(entry);
+    }),
+  );
+  const kept = looked.filter((known) => known !== undefined);
+  const isWhole = await records.isWhole();
+  return { records: [...found, ...kept], isWhole: isWhole && kept.length === 0 };
 }
 
 /** Undefined if the server that has them cannot be reached. */
-async function readUnlessAway<Known>(
-  records: Records,
-  read: (records: Records) => Promise<readonly Known[]>,
-): Promise<readonly Known[] | undefined> {
+async function entriesUnlessAway(records: Records): Promise<readonly RecordEntry[] | undefined> {
   try {
-    return await read(records);
+    return await records.entries();
   } catch (error) {
     if (error instanceof StoreError && isAway(error)) return undefined;
     throw error;
@@ -55,14 +58,17 @@ export function isAway({ reason, cause }: StoreError): boolean {
 /** What a disk or a network does for a while; a change by somebody has other codes. */
 const passing: ReadonlySet<string | undefined> = new Set(['EIO', 'EBUSY', 'ESTALE', 'ETIMEDOUT']);
 
-/** For a reason that may pass by itself. */
-async function cannotBeReadNow(records: Records, key: string): Promise<boolean> {
+/** `closed`: it cannot be read for a reason that may pass by itself. */
+async function entryNow(
+  records: Records,
+  key: string,
+): Promise<RecordEntry | undefined | 'closed'> {
   try {
-    await records.get(key);
-    return false;
+    return await records.get(key);
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'unreadable') throw error;
-    if (isAway(error)) return true;
-    return shortageOf(error.cause) !== undefined || passing.has(errnoOf(error.cause));
+    if (isAway(error)) return 'closed';
+    const isPassing = shortageOf(error.cause) !== undefined || passing.has(errnoOf(error.cause));
+    return isPassing ? 'closed' : undefined;
   }
 }

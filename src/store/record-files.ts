@@ -212,7 +212,8 @@ export class RecordFiles {
   }
 }
 
-function collectionOf(file: string): string {
+/** In which it is. */
+export function collectionOf(file: string): string {
   return file.slice(0, file.indexOf('/'));
 }
 

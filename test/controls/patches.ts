@@ -375,8 +375,8 @@ export const patches: readonly Patch[] = [
     rules: ['kept-records'],
     edits: [
       {
-        find: 'await this.inTurn(() => this.#save(file, change));',
-        replace: 'void this.inTurn(() => this.#save(file, change));',
+        find: 'await this.inTurn(collectionOf(file), () => this.#save(file, change));',
+        replace: 'void this.inTurn(collectionOf(file), () => this.#save(file, change));',
       },
     ],
   },

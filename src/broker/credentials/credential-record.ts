@@ -4,7 +4,7 @@
 // record is stored under the name of the mailbox.
 
 import { isSecretHash, newRecordId, newSecret } from '../../kernel/bearer-secret.ts';
-import type { Records } from '../../store/contract/records.ts';
+import type { RecordEntry, Records } from '../../store/contract/records.ts';
 import { isMailbox, mailboxOfWorker } from '../address.ts';
 import type { Identity } from '../identity.ts';
 
@@ -81,7 +81,10 @@ function isOrchestrators(kind: unknown, role: unknown): boolean {
 /** Those that can be read. */
 export async function storedCredentials(records: Records): Promise<readonly CredentialRecord[]> {
   const entries = await records.entries();
-  return entries.flatMap(({ key, value }) =>
-    isCredentialRecord(value) && value.mailbox === key ? [value] : [],
-  );
+  return entries.map(credentialIn).filter((record) => record !== undefined);
+}
+
+/** Undefined if it is none. */
+export function credentialIn({ key, value }: RecordEntry): CredentialRecord | undefined {
+  return isCredentialRecord(value) && value.mailbox === key ? value : undefined;
 }

@@ -9,7 +9,7 @@ import { Turns } from '../../kernel/turns.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { readAgain } from '../../store/read-again.ts';
 import type { Identity } from '../identity.ts';
-import { type CredentialRecord, storedCredentials } from './credential-record.ts';
+import { type CredentialRecord, credentialIn } from './credential-record.ts';
 
 /** Who has access now, as `TokenWatch` compares it. */
 export interface CredentialHolder {
@@ -39,7 +39,7 @@ export class CredentialTable {
       const { records, isWhole } = await readAgain(
         this.#records,
         before,
-        storedCredentials,
+        credentialIn,
         ({ mailbox }) => mailbox,
       );
       this.#known = records.map((record) => this.#same(record) ?? record);

@@ -181,6 +181,18 @@ describe('tokens that are followed', () => {
     expect(world.reads).toBe(reads);
   });
 
+  it('that cannot be read for a moment are read again soon #revoked', async () => {
+    const { clock, world } = watched();
+    await clock.advanceAsync(10_000);
+    world.isWhole = false;
+    world.state = 'second';
+    await clock.advanceAsync(2_500);
+    world.isWhole = true;
+    world.stored = [ann];
+    await clock.advanceAsync(1_000);
+    expect(world.ended).toEqual([['token:bob']]);
+  });
+
   it('are not followed after the end, and a failure is reported', async () => {
     const { clock, watch, world } = watched();
     world.fails = new Error('a defect');

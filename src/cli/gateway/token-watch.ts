@@ -5,6 +5,7 @@
 // for a while after a change they are read at every look.
 
 import type { TokenUses } from '../../downstream/http/access/token-uses.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 
@@ -35,8 +36,8 @@ export interface TokenWatchParts {
 const betweenLooksMs = 250;
 /** The coarsest timestamps there are. */
 const settleMs = 2_000;
-/** Before what cannot be read is tried again. */
-const againMs = 5_000;
+/** Before what cannot be read is tried again: soon, because somebody may have been revoked, and less often later. */
+const again = { firstMs: betweenLooksMs, longestMs: 5_000 };
 
 export class TokenWatch implements Disposable {
   readonly #parts: TokenWatchParts;
@@ -48,6 +49,8 @@ export class TokenWatch implements Disposable {
   #settledAt = 0;
   /** When to read once more what could not be read. */
   #againAt = Number.POSITIVE_INFINITY;
+  /** How often in a row something could not be read. */
+  #failures = 0;
   #isReading = false;
   /** The one that is under way, or the last one. */
   #reading: Promise<void> = Promise.resolve();
@@ -111,7 +114,11 @@ export class TokenWatch implements Disposable {
     if (await this.#isChanged()) this.#settledAt = clock.now() + settleMs;
     if (clock.now() > this.#settledAt && clock.now() < this.#againAt) return;
     const isWhole = await tokens.read();
-    this.#againAt = isWhole ? Number.POSITIVE_INFINITY : clock.now() + againMs;
+    this.#againAt = isWhole
+      ? Number.POSITIVE_INFINITY
+      : clock.now() + backoffMs(again, this.#failures);
+    const isSettled = clock.now() > this.#settledAt;
+    this.#failures = isWhole || !isSettled ? 0 : this.#failures + 1;
     this.#compare();
   }
 

@@ -9,10 +9,10 @@ import {
   type Taken,
   type Window,
 } from '../contract/counter.ts';
+import { Lanes } from '../lanes.ts';
 import { StoreError } from '../store-error.ts';
 import { CellRoom } from './cell-room.ts';
 import { type Cells, tellingTrouble } from './cells.ts';
-import { Lanes } from './lanes.ts';
 import type { WordParts } from './word-parts.ts';
 
 const tries = 64;

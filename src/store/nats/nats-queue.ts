@@ -5,10 +5,10 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Claim, Queue } from '../contract/queue.ts';
+import { Lanes } from '../lanes.ts';
 import { jsonText } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { Cell, Cells } from './cells.ts';
-import { Lanes } from './lanes.ts';
 import { itemHeaders, QueueIndex } from './queue-index.ts';
 import type { WordParts } from './word-parts.ts';
 

@@ -9,6 +9,7 @@ import type {
   RecordsOptions,
   Version,
 } from '../contract/records.ts';
+import { Lanes } from '../lanes.ts';
 import { jsonText } from '../store.ts';
 import { CellRoom } from './cell-room.ts';
 import { allMessages } from './cell-sweep.ts';
@@ -21,7 +22,6 @@ import {
   tellingTrouble,
   unreadable,
 } from './cells.ts';
-import { Lanes } from './lanes.ts';
 import type { StoredMessage } from './stored-message.ts';
 import type { WordParts } from './word-parts.ts';
 

@@ -8,7 +8,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock.ts';
 import { Turns } from '../../../kernel/turns.ts';
 import { localUser, type Principal, verifiedPrincipal } from '../../../policy/principal.ts';
-import type { Records } from '../../../store/contract/records.ts';
+import type { RecordEntry, Records } from '../../../store/contract/records.ts';
 import { type ReadRecords, readAgain } from '../../../store/read-again.ts';
 import { isTokenRecord, localTokenId, type TokenRecord } from './token-record.ts';
 
@@ -70,8 +70,10 @@ export class TokenTable implements Tokens {
   /** Reads the records; resolves to whether each of them could be read. */
   read(): Promise<boolean> {
     return this.#turns.run(async () => {
-      const local = await recordsIn(this.#sources.local, this.#local);
-      const own = this.#sources.own && (await recordsIn(this.#sources.own, this.#own));
+      const [local, own] = await Promise.all([
+        recordsIn(this.#sources.local, this.#local),
+        this.#sources.own && recordsIn(this.#sources.own, this.#own),
+      ]);
       // Whatever else lies there belongs to no config.
       this.#local = local.records.filter(({ id }) => id === localTokenId);
       this.#own = own?.records ?? [];
@@ -172,13 +174,15 @@ function recordsIn(
   records: Records,
   before: readonly TokenRecord[],
 ): Promise<ReadRecords<TokenRecord>> {
-  return readAgain(records, before, storedTokens, ({ id }) => id);
+  return readAgain(records, before, tokenIn, ({ id }) => id);
 }
 
 /** Those that can be read. */
 export async function storedTokens(records: Records): Promise<readonly TokenRecord[]> {
   const entries = await records.entries();
-  return entries.flatMap(({ key, value }) =>
-    isTokenRecord(value) && value.id === key ? [value] : [],
-  );
+  return entries.map(tokenIn).filter((record) => record !== undefined);
+}
+
+function tokenIn({ key, value }: RecordEntry): TokenRecord | undefined {
+  return isTokenRecord(value) && value.id === key ? value : undefined;
 }

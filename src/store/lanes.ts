@@ -1,7 +1,7 @@
 // Changes of one key, one after the other: what one process asks for happens in the order in which it was asked,
 // also where a change takes several requests.
 
-import { ignored } from '../../kernel/contain.ts';
+import { ignored } from '../kernel/contain.ts';
 
 export class Lanes {
   /** The last change of each key, until it has ended; bounded by the callers that wait. */
@@ -15,5 +15,10 @@ export class Lanes {
     });
     this.#last.set(key, ended);
     return mine;
+  }
+
+  /** Resolves when all that was asked for before has ended. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#last.values());
   }
 }

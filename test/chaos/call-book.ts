@@ -118,6 +118,11 @@ export class CallBook {
     return this.#open.has(id);
   }
 
+  /** Its answer has begun, and is not read for a while. */
+  unread({ id }: OpenCall): void {
+    this.#history.unread(id);
+  }
+
   /** The client gives this one up. False if it was settled before. */
   cancel({ id, nonce }: OpenCall): boolean {
     const entry = this.#open.get(id);

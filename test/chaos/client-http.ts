@@ -171,6 +171,7 @@ export class HttpClient implements Client {
     const { readAfterMs } = call.order;
     if (readAfterMs !== undefined) {
       response.pause();
+      this.#book.unread(call);
       this.#tally.happened('slow reader');
       setTimeout(() => response.resume(), readAfterMs);
     }

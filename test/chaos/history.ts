@@ -72,6 +72,11 @@ export class History {
     this.#write('roots', { uris });
   }
 
+  /** The beginning of the answer has come, and this client leaves the rest unread for a while. */
+  unread(id: number): void {
+    this.#write('unread', { id });
+  }
+
   /** The client was asked for its roots, and its answer has arrived. */
   told(): void {
     this.#write('told', {});

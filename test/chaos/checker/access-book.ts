@@ -38,6 +38,11 @@ export interface Span {
 
 /** So long after its revocation a token may still be good for something. */
 const graceMs = 1000;
+/**
+ * What the gateway ends when it has read its tokens travels on other connections than the answer by which the driver
+ * learns that it has: in which order a busy process hears of the two says nothing.
+ */
+const onItsWayMs = 100;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class AccessBook {
@@ -120,7 +125,7 @@ export class AccessBook {
       this.#tokens.set(name, life);
     } else if (known === undefined) this.#gap(`${place}: ${name} was never added`);
     else if (phase === 'revoking') known.revokingAt = at;
-    else if (phase === 'over') known.overAt = Math.max(known.overAt, at);
+    else if (phase === 'over') known.overAt = Math.max(known.overAt, at + onItsWayMs);
     else {
       known.revokedAt = at;
       known.overAt = at + graceMs;

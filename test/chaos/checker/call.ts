@@ -23,6 +23,8 @@ export interface Call {
   readonly answers: Answer[];
   /** For a call without an answer. `open`: it is owed. `cut`: it is owed, and can never come. */
   fate: 'open' | 'cancelled' | 'gone' | 'cut';
+  /** When its answer had begun to come, if its client then left it unread for a while. */
+  unreadAt?: number;
   /** When it was no longer open. */
   turnedAt?: number;
 }

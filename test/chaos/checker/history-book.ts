@@ -73,6 +73,8 @@ class HistoryReader {
       case 'told':
         this.roots.toldAt ??= line['t'];
         return;
+      case 'unread':
+        return this.#unread(line['id'], number, line['t']);
       case 'cancel':
         return this.#turn([line['id']], 'cancelled', number, line['t']);
       case 'gone':
@@ -181,6 +183,12 @@ class HistoryReader {
       const changed = `the id ${call.id} came back as ${JSON.stringify(id)}`;
       this.#verdict.violates('wrongAnswer', `${what}: ${changed}, call ${call.nonce}`);
     }
+  }
+
+  #unread(id: unknown, number: number, at: number): void {
+    const call = this.#byId.get(JSON.stringify(id));
+    if (call === undefined) this.gap(number, `names an id never asked: ${JSON.stringify(id)}`);
+    else call.unreadAt = at;
   }
 
   #turn(ids: unknown, fate: 'cancelled' | 'gone' | 'cut', number: number, at: number): void {

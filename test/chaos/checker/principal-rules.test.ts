@@ -57,6 +57,17 @@ function later(run: PlantedRun, ms: number): PlantedRun {
   return run;
 }
 
+/** The call x has run. */
+function done(run: PlantedRun): PlantedRun {
+  return run.call('x', DOCS).ledger('x', 'received begin done');
+}
+
+/** A stream is closed so long after its token is known to be over. */
+function closedLate(run: PlantedRun, ms: number): PlantedRun {
+  const over = later(revoked(run.history('ann', stream('open'))), 1500).token('over', 'ann');
+  return later(over, ms).history('ann', stream('closed'));
+}
+
 const stream = (state: string) => ({ event: 'stream', number: 1, state });
 
 testRows(
@@ -149,6 +160,11 @@ testRows(
       right: (run) => later(revoked(run), 1500).fine('x', DOCS).token('over', 'ann'),
     },
     {
+      title: 'what was ended then may be heard of a moment later',
+      wrong: (run) => closedLate(run, 102),
+      right: (run) => closedLate(run, 90),
+    },
+    {
       title: 'none is answered with anything but a refusal',
       wrong: (run) => later(revoked(run), 1001).call('x', DOCS).fault('x', 'overloaded', 'no'),
       right: (run) => later(revoked(run), 1001).call('x', DOCS).answer('x', 'rpc-error'),
@@ -187,6 +203,14 @@ testRows(
         later(revoked(run.call('x', DOCS).ledger('x', 'received begin done')), 1001).result('x'),
       right: (run) =>
         later(revoked(run.call('x', DOCS).ledger('x', 'received begin done')), 900).result('x'),
+    },
+    {
+      title: 'but one that its client had left unread may be read later',
+      wrong: (run) =>
+        later(revoked(done(run)), 1001)
+          .unread('x')
+          .result('x'),
+      right: (run) => later(revoked(done(run).unread('x')), 2000).result('x'),
     },
     {
       title: 'one that its client gives up later was open if a server had received it',

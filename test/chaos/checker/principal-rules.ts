@@ -101,7 +101,10 @@ export class PrincipalRule {
     const isRefused = call.answers[0]?.kind === 'rpc-error';
     // Nor is it known how one would have ended that its client gave up before it was received.
     const isGivenUp = call.fate === 'cancelled' && trace.receipts.length === 0;
-    const wasOpen = call.sentAt <= endAt && ended > endAt && !isRefused && !isGivenUp;
+    // What its gateway had written cannot be taken back, however late its client reads it.
+    const isUnread = (call.unreadAt ?? Number.POSITIVE_INFINITY) <= endAt;
+    const isOver = isRefused || isGivenUp || isUnread;
+    const wasOpen = call.sentAt <= endAt && ended > endAt && !isOver;
     const isServed = call.sentAt > endAt && call.answers.length > 0 && !isRefused;
     if (call.sentAt > endAt) this.#verdict.adds('roles: calls with a token that was revoked');
     if (late.length === 0 && !wasOpen && !isServed) return;

@@ -124,6 +124,12 @@ export class PlantedRun {
     return this.history(client, { event: 'cancel', id, nonce });
   }
 
+  /** The answer has begun to come, and is left unread. */
+  unread(nonce: string): this {
+    const { client, id } = this.#of(nonce);
+    return this.history(client, { event: 'unread', id });
+  }
+
   leave(event: 'gone' | 'cut', ...nonces: string[]): this {
     const ids = nonces.map((nonce) => this.#of(nonce).id);
     return this.history('a', { event, ids });

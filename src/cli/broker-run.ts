@@ -29,7 +29,7 @@ import { type BrokerPlace, brokerPlace, credentialStore, credentialsIn } from '.
 import { assertLoopback, type TlsFiles, type TlsOptions, tlsFiles } from './broker-tls.ts';
 import { exitCodes } from './exit-codes.ts';
 import { assertPrivateTokens } from './gateway/safe-start.ts';
-import { TokenWatch } from './gateway/token-watch.ts';
+import { type FollowedTokens, TokenWatch } from './gateway/token-watch.ts';
 import type { Invocation } from './invocation.ts';
 import { complain, remark, type Shell } from './shell.ts';
 import { shellWord } from './shell-word.ts';
@@ -62,7 +62,7 @@ export async function runBroker(
     const server = await listening(shell, { hub, table, address, tls });
     using _following = new TokenWatch({
       clock,
-      tokens: table,
+      tokens: followed(table, server),
       uses: undefined,
       stateOfFolders: () => stateOfFiles([place.credentials]),
       stateOfRecords: () => stateOfFilesIn([place.credentials]),
@@ -73,7 +73,9 @@ export async function runBroker(
     const url = `${tls === undefined ? 'ws' : 'wss'}://${reachedAt(listen)}/`;
     if (isJson) out.json({ url, listen: addressText(listen), pid: process.pid });
     else {
-      out.line(`The broker listens on ${url} and keeps its letters in ${place.folder}`);
+      out.line(
+        `The broker listens on ${shownAt(url, listen)} and keeps its letters in ${place.folder}`,
+      );
       if (table.principals.length === 0) out.line(shell.steps(noCredentials(options.dir)));
     }
     await interrupt.arrived;
@@ -83,6 +85,26 @@ export async function runBroker(
   } finally {
     await lock.release();
   }
+}
+
+/** An address that stands for all is shown as it is, with one that can be reached from here. */
+function shownAt(url: string, listen: ListenAddress): string {
+  const text = addressText(listen);
+  return reachedAt(listen) === text ? url : `${text} (on this machine: ${url})`;
+}
+
+/** The table; when something of it cannot be read, there may be no descriptor for it. */
+function followed(table: CredentialTable, server: HubServer): FollowedTokens {
+  return {
+    get principals() {
+      return table.principals;
+    },
+    read: async () => {
+      const isWhole = await table.read();
+      if (!isWhole) server.makeRoom();
+      return isWhole;
+    },
+  };
 }
 
 function noCredentials(dir: string | undefined): string {

@@ -94,6 +94,33 @@ describe('listening', () => {
   });
 });
 
+describe('connections on which nobody was admitted', () => {
+  it('are closed, the oldest first, before there are too many; those of clients stay #no-growth', async () => {
+    const gate = await httpFront({ limits: { strangers: 3 } });
+    gate.front.onAsked = ({ message, reply }) => reply.answer(result(message.id));
+    const head = Object.entries({ host: 'localhost', ...call.headers }).map((one) =>
+      one.join(': '),
+    );
+    const body = JSON.stringify(call.body);
+    const asked = `POST /mcp HTTP/1.1\r\n${head.join('\r\n')}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const client = dial(gate.port);
+    client.write(asked);
+    await until(() => client.heard.includes('200 OK'), 'an answer');
+    const many: Socket[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      const socket = dial(gate.port);
+      socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await until(() => socket.heard.includes('200 OK'), 'its answer');
+      many.push(socket);
+    }
+    await until(() => many.filter(({ destroyed }) => !destroyed).length === 3, 'five are closed');
+    expect(many.slice(-3).map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+    client.heard = '';
+    client.write(asked);
+    await until(() => client.heard.includes('200 OK'), 'another answer');
+  });
+});
+
 describe('too many connections', () => {
   it('are refused with a response, and accepted when there is room', async () => {
     const gate = await httpFront({ limits: { connections: 2, spareConnections: 2 } });

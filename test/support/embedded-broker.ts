@@ -6,7 +6,11 @@ import type { Link } from '../../src/broker/contract.ts';
 import { Hub } from '../../src/broker/hub/hub.ts';
 import type { HubLimits } from '../../src/broker/hub/limits.ts';
 import type { Identity } from '../../src/broker/identity.ts';
-import { type HubServer, startHubServer } from '../../src/broker/socket/hub-server.ts';
+import {
+  type HubServer,
+  type HubServerOptions,
+  startHubServer,
+} from '../../src/broker/socket/hub-server.ts';
 import { openSocketLink } from '../../src/broker/socket/socket-link.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
@@ -25,6 +29,7 @@ export interface EmbeddedBroker extends BrokerSubject {
 
 export async function startEmbeddedBroker(
   limits: Partial<HubLimits> = {},
+  door: Pick<HubServerOptions, 'maxStrangers'> = {},
 ): Promise<EmbeddedBroker> {
   const clock = systemClock;
   const store = new MemoryStore({ clock });
@@ -49,7 +54,7 @@ export async function startEmbeddedBroker(
     hub = opened;
     const report = () => {};
     const at = { host: '127.0.0.1', port };
-    return startHubServer({ hub: opened, clock, caught, ...at, authenticate, report });
+    return startHubServer({ hub: opened, clock, caught, ...at, authenticate, report, ...door });
   };
   let server: HubServer | undefined = await listen(0);
   const { port } = server.address;

@@ -15,6 +15,7 @@ import { defaultLimits, type HttpLimits } from '../../src/downstream/http/http-l
 import { type HttpRoute, RouteTable } from '../../src/downstream/http/route-table.ts';
 import { OutgoingBudget } from '../../src/downstream/outgoing/outgoing-budget.ts';
 import { Deadlines } from '../../src/kernel/deadlines.ts';
+import { Strangers } from '../../src/kernel/strangers.ts';
 import { FakeFront } from './fake-front.ts';
 import { ManualClock } from './manual-clock.ts';
 import { until } from './until.ts';
@@ -58,6 +59,7 @@ export async function frontDoor(
   const hosts = new HostCheck({ host: '127.0.0.1', allowedHosts: [], allowedOrigins: [] });
   const door = new FrontDoor({
     edge: { front, limits, clock, deadlines, outgoing, report, inform: report },
+    strangers: new Strangers(limits.strangers),
     hosts,
     authenticator,
     routes: new RouteTable(routes),

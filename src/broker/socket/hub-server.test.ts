@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startEmbeddedBroker } from '../../../test/support/embedded-broker.ts';
 import { until } from '../../../test/support/until.ts';
 
@@ -35,6 +35,23 @@ async function refused(url: string, more: readonly string[]): Promise<Socket> {
   await once(socket.resume(), 'end');
   return socket;
 }
+
+describe('connections that show no credential', () => {
+  it('are closed, the oldest first, before there are too many; links are let in and stay #no-growth', async () => {
+    await using broker = await startEmbeddedBroker({}, { maxStrangers: 4 });
+    const before = await broker.open('ann', 'one', new AbortController().signal);
+    const many: Socket[] = [];
+    for (let count = 0; count < 12; count += 1) many.push(await connected(broker.url));
+    for (const socket of many) socket.resume().write('GET / HTTP/1.1\r\n');
+    const open = () => many.map((socket) => !socket.readableEnded && !socket.destroyed);
+    await until(() => open().filter(Boolean).length === 4, 'the others are closed');
+    expect(open().slice(-4)).toEqual([true, true, true, true]);
+    await using later = await broker.open('boss', 'two', new AbortController().signal);
+    expect(await later.present()).toContain('ann.mcp');
+    await before.close();
+    for (const socket of many) socket.destroy();
+  });
+});
 
 const wrong = 'authorization: Bearer hfw_wrong';
 

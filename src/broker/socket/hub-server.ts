@@ -1,15 +1,17 @@
 // Where links of the embedded broker come in: a WebSocket upgrade with a credential. Everything is checked before
 // the upgrade: a browser (any Origin) is refused, a wrong credential is 401, too many links are 503
-// (`link-places.ts`). Whoever is refused is gone a moment later, and nothing is left open at the end. The body of
+// (`link-places.ts`). Connections without a credential are limited (`kernel/strangers.ts`). Whoever is refused is gone a moment later, and nothing is left open at the end. The body of
 // a letter is never looked at.
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { type Clock, within } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
+import { openFileShares } from '../../kernel/open-files.ts';
+import { Strangers } from '../../kernel/strangers.ts';
 import type { Hub } from '../hub/hub.ts';
 import type { Identity } from '../identity.ts';
 import { reportAcceptErrors } from './accept-errors.ts';
@@ -30,6 +32,8 @@ export interface HubServerOptions {
   /** For people. */
   readonly report: (text: string) => void;
   readonly maxLinks?: number;
+  /** Connections without a credential. */
+  readonly maxStrangers?: number;
 }
 
 /** A stranger who connects and says nothing, or says it slowly, is gone soon. */
@@ -48,13 +52,18 @@ const refuseMs = 1_000;
 
 export interface HubServer {
   readonly address: AddressInfo;
+  /** Descriptors are needed: whoever has shown no credential is closed. */
+  makeRoom(): void;
   /** No new links; those that are open are ended by the hub first, or here at once. */
   close(): Promise<void>;
 }
 
 /** Rejects with the error of the listening socket. */
 export async function startHubServer(options: HubServerOptions): Promise<HubServer> {
-  const { hub, host, port, tls, maxLinks = usualMaxLinks } = options;
+  const { hub, host, port, tls } = options;
+  const shares = openFileShares();
+  const { maxLinks = Math.min(usualMaxLinks, shares.guests) } = options;
+  const strangers = new Strangers(options.maxStrangers ?? shares.strangers);
   const links = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -73,13 +82,15 @@ export async function startHubServer(options: HubServerOptions): Promise<HubServ
   });
   const places = new LinkPlaces(options.clock, { maxLinks, maxSeats: hub.limits.maxSeats });
   server.on('upgrade', (request, socket, head) => {
-    upgrade({ options, links, places }, request, socket, head);
+    upgrade({ options, links, places, strangers }, request, socket, head);
   });
   const connections = openConnections(server);
-  await listening(server, host, port);
+  server.on('connection', (socket: Socket) => strangers.arrived(socket));
+  await listening(server, { host, port, backlog: strangers.backlog });
   reportAcceptErrors(server, options);
   return {
     address: server.address() as AddressInfo,
+    makeRoom: () => strangers.closeAll(),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       await endLinks(links, options.clock);
@@ -94,10 +105,11 @@ interface Door {
   readonly options: HubServerOptions;
   readonly links: WebSocketServer;
   readonly places: LinkPlaces;
+  readonly strangers: Strangers;
 }
 
 function upgrade(
-  { options, links, places }: Door,
+  { options, links, places, strangers }: Door,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
@@ -109,6 +121,7 @@ function upgrade(
   const place = places.take(identity);
   if (place === undefined) return refuse(clock, socket, '503 Service Unavailable');
   socket.once('close', () => place.leave());
+  strangers.known(request.socket);
   let isLink = false;
   links.handleUpgrade(request, socket, head, (link) => {
     isLink = true;
@@ -161,10 +174,10 @@ function admitted(
   return (secret === undefined ? undefined : authenticate(secret)) ?? '401 Unauthorized';
 }
 
-function listening(server: Server, host: string, port: number): Promise<void> {
+function listening(server: Server, at: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen(at, () => {
       server.off('error', reject);
       resolve();
     });

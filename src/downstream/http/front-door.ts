@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Fault } from '../../kernel/fault.ts';
 import { RareLine } from '../../kernel/rare-line.ts';
+import type { Strangers } from '../../kernel/strangers.ts';
 import { principalProblem } from '../../policy/given-principal.ts';
 import { isOperator, type Principal, sharingOwnerOf } from '../../policy/principal.ts';
 import { rpcCodes } from '../../wire/eras.ts';
@@ -27,6 +28,8 @@ import type { Route, RouteEntry, RouteMethod, RouteTable } from './route-table.t
 export interface FrontDoorParts {
   readonly edge: Edge;
   readonly hosts: HostCheck;
+  /** Connections on which nobody was admitted yet. */
+  readonly strangers: Pick<Strangers, 'known'>;
   readonly authenticator: Authenticator;
   readonly routes: RouteTable;
 }
@@ -159,6 +162,7 @@ export class FrontDoor {
     if (!this.#shares.admits(res, principal)) {
       return refuseHttp(res, 429, tooManyConnections, lastOfMany);
     }
+    this.#parts.strangers.known(req.socket);
     if (entry.access === 'operator' && !isOperator(principal)) {
       return refuseHttp(res, 403, operatorsOnly);
     }

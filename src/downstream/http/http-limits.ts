@@ -2,6 +2,8 @@
 // can use no more than these. They are not in the config file until somebody needs another value;
 // tests set their own.
 
+import type { OpenFileShares } from '../../kernel/open-files.ts';
+
 export interface HttpLimits {
   /** The largest request body; the same as the largest frame of a server. */
   readonly bodyBytes: number;
@@ -19,6 +21,8 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** Beyond this, requests on a new connection are answered with 503. */
   readonly connections: number;
+  /** Connections on which no credential was accepted yet; beyond them, the oldest ones are closed. */
+  readonly strangers: number;
   /** Connections that are still accepted to be refused with a response; beyond them, none. */
   readonly spareConnections: number;
   /** Requests that may wait for an authenticator which answers later; further ones get 503. */
@@ -49,6 +53,18 @@ export interface HttpLimits {
   readonly closeMs: number;
 }
 
+/** These, or fewer if this process may not have as many files open. */
+export function limitsWithin(
+  limits: HttpLimits,
+  { strangers, guests }: OpenFileShares,
+): HttpLimits {
+  return {
+    ...limits,
+    strangers: Math.min(limits.strangers, strangers),
+    connections: Math.min(limits.connections, guests),
+  };
+}
+
 export const defaultLimits: HttpLimits = {
   bodyBytes: 16_777_216,
   bodyBytesOfAll: 268_435_456,
@@ -59,6 +75,7 @@ export const defaultLimits: HttpLimits = {
   lateCheckMs: 1_000,
   keepAliveMs: 60_000,
   connections: 10_000,
+  strangers: 1_024,
   spareConnections: 256,
   authentications: 1_024,
   authenticationMs: 10_000,

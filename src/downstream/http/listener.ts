@@ -9,7 +9,9 @@ import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import { openFileShares } from '../../kernel/open-files.ts';
 import { RareLine } from '../../kernel/rare-line.ts';
+import { Strangers } from '../../kernel/strangers.ts';
 import type { Cut, Principal } from '../../policy/principal.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { GatewayForTransports } from '../contract.ts';
@@ -29,7 +31,7 @@ import { refuseHttp } from './answers.ts';
 import { holdBack } from './expectation.ts';
 import { FrontDoor } from './front-door.ts';
 import type { Edge } from './http-context.ts';
-import { defaultLimits, type HttpLimits } from './http-limits.ts';
+import { defaultLimits, type HttpLimits, limitsWithin } from './http-limits.ts';
 import { KeptSessions } from './legacy/kept-sessions.ts';
 import { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { Sessions } from './legacy/sessions.ts';
@@ -138,6 +140,7 @@ class HttpListener implements HttpFront {
   /** Connections beyond the limit, each until it has been answered. */
   readonly #beyond = new Set<Socket>();
   readonly #full: RareLine;
+  readonly #strangers: Strangers;
   #connections = 0;
   #underWay = 0;
   #quiet: (() => void) | undefined;
@@ -147,7 +150,8 @@ class HttpListener implements HttpFront {
 
   constructor(options: HttpOptions, host: string) {
     const { front, clock, report, inform = () => {}, config, identity } = options;
-    const limits = { ...defaultLimits, ...options.limits };
+    const limits = limitsWithin({ ...defaultLimits, ...options.limits }, openFileShares());
+    this.#strangers = new Strangers(limits.strangers);
     const authenticator = config.auth === 'none' ? everyoneIsLocal : options.authenticator;
     if (authenticator === undefined) throw new TypeError('no authenticator was given');
     const { outgoing = new OutgoingBudget(clock, report) } = options;
@@ -186,6 +190,7 @@ class HttpListener implements HttpFront {
     };
     this.#door = new FrontDoor({
       edge: this.#edge,
+      strangers: this.#strangers,
       hosts: new HostCheck({ ...config, host }),
       authenticator,
       routes: new RouteTable(httpRoutes(places)),
@@ -209,7 +214,7 @@ class HttpListener implements HttpFront {
     const server = this.#server;
     return new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen(address.port, address.host, () => {
+      server.listen({ ...address, backlog: this.#strangers.backlog }, () => {
         server.removeAllListeners('error');
         server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
         const { address: host, port } = server.address() as AddressInfo;
@@ -331,6 +336,7 @@ class HttpListener implements HttpFront {
   #connected(socket: Socket): void {
     const { connections } = this.#edge.limits;
     this.#connections += 1;
+    if (!this.#fromPeers.has(socket)) this.#strangers.arrived(socket);
     if (this.#connections > connections) {
       this.#full.say(() => `http: ${connections} connections are open; further ones are refused`);
       this.#beyond.add(socket);

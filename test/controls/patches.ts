@@ -4742,8 +4742,8 @@ export const patches: readonly Patch[] = [
     tests: ['src/broker/socket/frame-rate.test.ts'],
     edits: [
       {
-        find: `return this.#count(1 + Math.floor(headerBytes / usualHeaderBytes));`,
-        replace: `return this.#count(1 + 0 * headerBytes * usualHeaderBytes);`,
+        find: `return this.#count(1 + Math.floor(beyond / pieceBytes));`,
+        replace: `return this.#count(1 + 0 * beyond * pieceBytes);`,
       },
     ],
   },

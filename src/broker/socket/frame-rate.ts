@@ -1,7 +1,8 @@
 // How fast one link, or all links of one worker together, may send: so many frames in a second, and as many at once
 // after a pause. It counts every frame that came, and says how long to read nothing more; nothing is dropped. A frame
 // that asks for what there is no room for counts as many: whoever does not wait for room is slowed, and takes less of
-// the time of the others. So does a frame with a long header, which takes as long to read as many short ones.
+// the time of the others. So does a frame with a long header, which takes as long to read as many short ones. All links
+// of a worker have one rate: before a frame is read each of them asks whether the others have used it up.
 
 import type { Clock } from '../../kernel/clock.ts';
 
@@ -9,8 +10,10 @@ const framesPerSecond = 40_000;
 const burst = 20_000;
 /** What one that is refused for want of room counts, besides itself. */
 const refusedFrames = 19;
-/** The header of a letter is shorter; a longer one counts once more for each such piece. */
+/** The header of a letter is shorter. */
 const usualHeaderBytes = 256;
+/** What is longer counts once more for each such piece: each takes about as long as a letter. */
+const pieceBytes = 32;
 /** Timers are not finer, and reading in many small pieces costs more. */
 const shortestMs = 10;
 
@@ -32,7 +35,13 @@ export class FrameRate {
 
   /** One frame has come: for how many milliseconds nothing more is to be read; 0: go on. */
   taken(headerBytes = 0): number {
-    return this.#count(1 + Math.floor(headerBytes / usualHeaderBytes));
+    const beyond = Math.max(0, headerBytes - usualHeaderBytes);
+    return this.#count(1 + Math.floor(beyond / pieceBytes));
+  }
+
+  /** Before one is taken; as above. */
+  owed(): number {
+    return this.#count(0);
   }
 
   /** The last one was refused for want of room; as above. */

@@ -113,15 +113,15 @@ async function opened(wrapped: (log: Log) => Log = (log) => log) {
   });
   const errors: unknown[] = [];
   const caught = (error: unknown) => void errors.push(error);
-  const link = (identity: Identity) => {
+  const link = (identity: Identity, rate = new FrameRate(clock)) => {
     const socket = new PlayedSocket();
-    const parts = { hub, clock, caught, rate: new FrameRate(clock) };
+    const parts = { hub, clock, caught, rate };
     new HubSocket(parts, identity, socket as unknown as WebSocket, socket);
     return socket;
   };
-  const greeted = (identity: Identity) => {
-    const socket = link(identity);
-    socket.says({ is: 'hello', version: 1, seat: 'seat' });
+  const greeted = (identity: Identity, seat = 'seat', rate?: FrameRate) => {
+    const socket = link(identity, rate);
+    socket.says({ is: 'hello', version: 1, seat });
     return socket;
   };
   return { clock, hub, link, greeted, errors, owners };
@@ -148,6 +148,18 @@ describe('a link that sends more than its rate', () => {
     // Nobody reads them: each has its answer.
     expect(refused()).toHaveLength(20_100);
     expect(socket.isPaused).toBe(false);
+  });
+
+  it('holds up the other links of the same worker: nothing of them is read meanwhile #principal-share', async () => {
+    const { greeted, clock } = await opened();
+    const rate = new FrameRate(clock);
+    const [one, two] = [greeted(ann, 'one', rate), greeted(ann, 'two', rate)];
+    for (let n = 1; n <= 20_000; n += 1) one.says(tell(n));
+    const refused = () => two.frames.filter((frame) => frame?.is === 'refused');
+    two.says(tell(1));
+    expect([two.isPaused, refused()]).toEqual([true, []]);
+    clock.advance(20);
+    expect([two.isPaused, refused().length]).toEqual([false, 1]);
   });
 
   it('is not read from for its pings, either #no-growth', async () => {

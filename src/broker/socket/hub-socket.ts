@@ -24,6 +24,9 @@ import {
 } from './frames.ts';
 import { LinkIntake } from './link-intake.ts';
 
+/** What a link waits longer than those that have sent nothing meanwhile. */
+const turnMs = 10;
+
 export interface HubSocketParts {
   readonly hub: Hub;
   readonly clock: Clock;
@@ -70,7 +73,9 @@ export class HubSocket implements Peer {
     const written = () => this.#written();
     this.#writer = new FrameWriter({ socket, stream, side: 'server', numbersFrame, written });
     const isBehind = () => this.backlogBytes >= maxUnread;
-    this.#intake = new LinkIntake({ socket, isBehind, take: (frame) => this.#take(frame) });
+    // The other links of the same worker may have used up what it may send.
+    const before = () => this.#slowDown(parts.rate.owed());
+    this.#intake = new LinkIntake({ socket, isBehind, before, take: (frame) => this.#take(frame) });
     this.#identity = identity;
     this.#socket = socket;
     this.#timer = parts.clock.after(helloWithinMs, () => this.#pingOrEnd(), true);
@@ -131,7 +136,9 @@ export class HubSocket implements Peer {
 
   #take(data: Buffer): void {
     if (this.#isOver) return;
-    this.#slowDown(this.#parts.rate.taken(headerBytesOf(data)));
+    const waitMs = this.#parts.rate.taken(headerBytesOf(data));
+    // The other links of this worker have their turns first.
+    this.#slowDown(waitMs === 0 ? 0 : waitMs + turnMs);
     const frame = decodeClientFrame(data);
     if (frame === undefined) return this.#refuseFrame();
     const { header, body } = frame;

@@ -11,6 +11,8 @@ export interface LinkIntakeParts {
   readonly socket: Pick<WebSocket, 'pause' | 'resume' | 'pong'>;
   /** Too much waits to be sent to this link. */
   readonly isBehind: () => boolean;
+  /** Before each frame: it may hold this link. */
+  readonly before: () => void;
   readonly take: (frame: Buffer) => void;
 }
 
@@ -91,6 +93,7 @@ export class LinkIntake {
 
   #mayTake(): boolean {
     if (this.#parts.isBehind()) this.hold('unread');
+    this.#parts.before();
     return this.#holds.size === 0;
   }
 }

@@ -89,6 +89,7 @@ class Hostile {
 const own = `ann~mcp.reader.${members.ann.id}.x`;
 const ofBob = `bob~mcp.~none.${members.bob.id}.x`;
 const streamNotFound = 10_059;
+const subjectIsFull = 10_077;
 
 describe('a worker with a client of its own', () => {
   it.each([
@@ -134,6 +135,22 @@ describe('a worker with a client of its own', () => {
     within(async ({ hostile }) => {
       expect(await hostile.subscribe(subject)).toBe('refused');
     })(),
+  );
+
+  it(
+    'fills no mailbox for the others from one link #principal-share',
+    within(async ({ broker, hostile }) => {
+      const subject = `hf.mail.boss.note.~any.${own}`;
+      // The mailbox has room for 50,000.
+      for (let count = 0; count < 60_000; count += 1) hostile.nats.publish(subject, 'x');
+      await hostile.nats.flush();
+      const answer = (await hostile.nats.request(subject, 'x')).json<{
+        readonly error?: { readonly err_code: number };
+      }>();
+      expect(answer.error?.err_code).toBe(subjectIsFull);
+      const more = { id: 'more', to: 'boss', kind: 'note', body: Buffer.from('more') };
+      await (await broker.link('bob')).deliver(more);
+    }),
   );
 
   it(

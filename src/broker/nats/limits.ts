@@ -5,6 +5,8 @@ const mebibyte = 1024 * 1024;
 /** Of one kind of mail; a worker's is smaller, because a server sets this much of its disk apart for each. */
 export const mailboxBytes = { orchestrator: 64 * mebibyte, worker: 16 * mebibyte } as const;
 export const maxLetters = 50_000;
+/** From one link to one place in a mailbox: whoever sends without end does not fill it for the others. */
+export const maxLettersOfOne = 4_096;
 /** A letter that nobody reads is kept this long, where its reader says nothing else. */
 export const maxAgeMs = 7 * 24 * 60 * 60 * 1_000;
 export const maxBodyBytes = mebibyte;

@@ -2,7 +2,7 @@
 // learn the time of the server, and one that says which store its links use.
 
 import type { Identity } from '../identity.ts';
-import { mailboxBytes, maxAgeMs, maxLetters } from './limits.ts';
+import { mailboxBytes, maxAgeMs, maxLetters, maxLettersOfOne } from './limits.ts';
 import { keptSubject, mailStream, ownSubject } from './subjects.ts';
 
 export interface StreamConfig {
@@ -12,6 +12,9 @@ export interface StreamConfig {
   readonly discard: 'new' | 'old';
   readonly storage: 'file' | 'memory';
   readonly max_msgs: number;
+  /** A subject names the sender and its seat. */
+  readonly max_msgs_per_subject?: number;
+  readonly discard_new_per_subject?: boolean;
   readonly max_bytes: number;
   /** Nanoseconds, as all durations here. */
   readonly max_age: number;
@@ -49,6 +52,8 @@ export function mailConfig(
     discard: 'new',
     storage: 'file',
     max_msgs: maxLetters,
+    max_msgs_per_subject: maxLettersOfOne,
+    discard_new_per_subject: true,
     max_bytes: mailboxBytes[owner],
     max_age: keepMs * perMs,
     num_replicas: replicas,

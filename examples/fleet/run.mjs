@@ -52,6 +52,13 @@ for (const [signal, code] of [
   });
 }
 
+// Whoever reads what is printed has gone (`| head -1`): so has the reason to go on.
+process.stdout.once('error', async () => {
+  process.stdout.on('error', () => {});
+  await end();
+  process.exit(1);
+});
+
 /** The secret of a new credential. */
 function credential(...words) {
   const args = [holdfast, 'token', 'add', ...words, '--dir', dir, '--config', config, '--json'];

@@ -76,8 +76,8 @@ export class BrokerError extends Error {
 
 /** What to do for another credential, for who runs the broker. */
 const makingOf = {
-  embedded: 'holdfast token add',
-  nats: 'holdfast token add, then holdfast broker nats-config and a reload of the server',
+  embedded: 'token revoke and token add, there',
+  nats: 'token add and broker nats-config, there, and a reload of the server',
 } as const;
 
 /** What may be wrong with a credential, and what to do. */

@@ -17,6 +17,12 @@ const ofNats = 'hfn_';
 /** What can stand in the header of a request. */
 const alphabet = /^[\x21-\x7e]+$/;
 
+/** The options of `token add`. */
+const wordsFor = {
+  worker: '--worker NAME --role ROLE --to ORCHESTRATOR',
+  orchestrator: '--orchestrator NAME',
+} as const satisfies Readonly<Record<Holder, string>>;
+
 /** Throws a BrokerError if it is none, or made for another broker, or for somebody else. */
 export function assertCredential(
   credential: string,
@@ -26,7 +32,7 @@ export function assertCredential(
   const found = broker === 'nats' ? natsHolder(credential) : embeddedHolder(credential);
   if (found === undefined || found === holder) return;
   throw mismatch(
-    `this is the credential of ${a(found)}, and ${a(holder)} is needed here: make one with holdfast token add --${holder} NAME`,
+    `this is the credential of ${a(found)}, and ${a(holder)} is needed here: make one where the broker runs, with: token add ${wordsFor[holder]}`,
   );
 }
 
@@ -43,12 +49,12 @@ function natsHolder(credential: string): Holder {
 function embeddedHolder(credential: string): Holder | undefined {
   if (credential.startsWith(ofNats)) {
     throw mismatch(
-      'this credential is one for a NATS server: use a nats:// address, or a secret that holdfast token add has printed',
+      'this credential is one for a NATS server: use a nats:// address, or a secret that token add has printed where the broker runs',
     );
   }
   if (!alphabet.test(credential)) {
     throw mismatch(
-      'this credential has a character that none has, such as a space or the end of a line: use what holdfast token add has printed, and nothing else',
+      'this credential has a character that none has, such as a space or the end of a line: use what token add has printed, and nothing else',
     );
   }
   return embedded.find(([prefix]) => credential.startsWith(prefix))?.[1];

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { BrokerError } from '../broker/broker-error.ts';
 import {
   type CredentialRecord,
+  memberName,
   storedCredentials,
 } from '../broker/credentials/credential-record.ts';
 import { type NatsConfigOptions, natsConfig } from '../broker/nats/nats-config.ts';
@@ -20,6 +21,7 @@ import { brokerFault } from './fleet/broker-fault.ts';
 import type { Invocation } from './invocation.ts';
 import { credentialFile, natsFleet, removeStrays } from './nats-members.ts';
 import { remark, type Shell } from './shell.ts';
+import { shellWord } from './shell-word.ts';
 
 export interface NatsConfigWish extends TlsOptions {
   readonly dir?: string;
@@ -34,11 +36,12 @@ export async function printNatsConfig(
 ): Promise<number> {
   const address = await addressOf(shell, wish);
   const place = await brokerPlace(shell, wish.dir, configFile);
-  const records = await withCredentials(shell, place, storedCredentials);
+  const stored = await withCredentials(shell, place, storedCredentials);
+  const records = unexpired(shell, stored, wish.dir);
   if (records.length === 0) {
     throw new Fault(
       'not_found',
-      'there are no members: add them with holdfast token add --orchestrator NAME and --worker NAME',
+      'there are no members: add them with holdfast token add --orchestrator NAME, and holdfast token add --worker NAME --role ROLE --to ORCHESTRATOR',
     );
   }
   const folder = resolve(shell.cwd, wish.out ?? join(place.folder, 'nats'));
@@ -53,6 +56,25 @@ export async function printNatsConfig(
     sayChanges(shell, changes);
   }
   return exitCodes.ok;
+}
+
+/** Those whose time is over are left out: nobody is let in with them anyway. */
+function unexpired(
+  shell: Shell,
+  stored: readonly CredentialRecord[],
+  dir: string | undefined,
+): readonly CredentialRecord[] {
+  const now = shell.clock.wallNow();
+  const where = dir === undefined ? '' : ` --dir ${shellWord(dir)}`;
+  return stored.filter((record) => {
+    if (record.expiresAt === null || now < record.expiresAt) return true;
+    const name = memberName(record);
+    remark(
+      shell,
+      `the credential of ${name} has expired and is left out; remove it with: holdfast token revoke ${name}${where}`,
+    );
+    return false;
+  });
 }
 
 /** Throws a Fault for what a NATS server could not listen on, or not with these files. */
@@ -115,7 +137,8 @@ function sayChanges(shell: Shell, { added, replaced, removed }: Changes): void {
   for (const file of replaced) {
     remark(shell, `${file} has a new key: the one before is revoked; give its member the new file`);
   }
-  for (const file of removed) remark(shell, `${file} was removed: its credential is revoked`);
+  for (const file of removed)
+    remark(shell, `${file} was removed: its credential is revoked, or has expired`);
   if (removed.length + replaced.length > 0) {
     remark(
       shell,

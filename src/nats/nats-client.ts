@@ -1,5 +1,6 @@
 // The NATS client, loaded when a NATS server is first used, and what its errors mean to us.
 
+import { unreachableWords } from '../kernel/unreachable.ts';
 import type { Refuse, Refused } from './nats-error.ts';
 
 export type NatsClient = typeof import('@nats-io/transport-node');
@@ -70,12 +71,13 @@ export function refusedConnect<E extends Refused>(
     code !== undefined &&
     /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(code)
   ) {
-    return refuse('unsupported', `the certificate of ${url} is not accepted (${code})`);
+    const words = `the certificate of ${url} is not accepted (${code}); one that the system does not know is trusted with NODE_EXTRA_CA_CERTS=FILE in the environment, or at a broker with --tls-ca FILE`;
+    return refuse('unsupported', words);
   }
   if (error instanceof errors.InvalidArgumentError) {
     return refuse('unsupported', `${url} cannot be used: ${error.message}`);
   }
-  return refuse('lost', `${url} cannot be reached (${code ?? wordsOf(error)})`);
+  return refuse('lost', unreachableWords(url, code ?? wordsOf(error), 'the NATS server'));
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -5,9 +5,11 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { newCredential } from '../../src/broker/credentials/credential-record.ts';
 import { linkOpener } from '../../src/broker/open-link.ts';
 import { connectWorker } from '../../src/fleet/worker/connect-worker.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
+import { openFilesStore } from '../../src/store/file-store.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { NatsServer } from '../support/nats-server.ts';
@@ -54,7 +56,22 @@ it('says what to do where there are no members, and refuses members who expire #
   await home.run(['token', 'add', '--orchestrator', 'boss', '--expires', '1d', '--dir', dir]);
   const expiring = await home.run(['broker', 'nats-config', '--dir', dir]);
   expect(expiring.stderr).toContain('the credential of boss expires');
+  expect(expiring.stderr).toContain('add it again without --expires');
   expect(expiring.code).toBe(2);
+});
+
+it('leaves out members whose time is over, and says how they are removed #command-line', async () => {
+  await using home = await GatewayHome.create();
+  const dir = home.file('broker');
+  await home.run(['token', 'add', '--orchestrator', 'boss', '--dir', dir]);
+  const about = { mailbox: 'late', kind: 'orchestrator', role: null, to: [] } as const;
+  const { record } = newCredential({ ...about, createdAt: 0, expiresAt: 1 });
+  await using store = openFilesStore(dir, { clock: systemClock, report: () => {} });
+  await store.records('credentials', { durability: 'durable' }).put(record.mailbox, record);
+  const { code, stdout, stderr } = await home.run(['broker', 'nats-config', '--dir', dir]);
+  expect([code, stdout.includes('late'), stdout.includes('boss')]).toEqual([0, false, true]);
+  expect(stderr).toContain('the credential of late has expired and is left out');
+  expect(stderr).toMatch(/holdfast token revoke .*late/);
 });
 
 async function fleetOf(home: GatewayHome) {

@@ -61,7 +61,7 @@ export function natsConfig(members: readonly NatsMember[], options: NatsConfigOp
 
 function assertLasting({ mailbox, expiresAt }: Identity): void {
   if (expiresAt === null) return;
-  const words = `the credential of ${mailbox} expires, and a user in the config of a NATS server cannot`;
+  const words = `the credential of ${mailbox} expires, and a user in the config of a NATS server cannot: revoke it (holdfast token revoke), and add it again without --expires`;
   throw new BrokerError('unsupported', words);
 }
 

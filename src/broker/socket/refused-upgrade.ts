@@ -1,5 +1,6 @@
 // Why a broker's address gave no link: told apart by the status or the code of the error.
 
+import { unreachableWords } from '../../kernel/unreachable.ts';
 import { BrokerError, credentialWords } from '../broker-error.ts';
 
 /** What answers a greeting of TLS with something else gives these, by the version of OpenSSL. */
@@ -12,7 +13,7 @@ const notTls: ReadonlySet<string> = new Set([
 /** `found` is the status of the answer, or the error instead of one. */
 export function refusedUpgrade(url: string, found: number | Error): BrokerError {
   if (typeof found === 'number') return byStatus(url, found);
-  const { code, message } = found as Error & { readonly code?: string };
+  const { code } = found as Error & { readonly code?: string };
   const isSecure = new URL(url).protocol === 'wss:';
   if (isSecure && code !== undefined && notTls.has(code)) {
     const words = `${url} does not speak TLS; the address of a broker without a certificate begins with ws://`;
@@ -32,7 +33,7 @@ export function refusedUpgrade(url: string, found: number | Error): BrokerError 
   }
   if (code?.startsWith('HPE_')) return notABroker(url);
   if (code === undefined || code.startsWith('WS_')) return notABroker(url);
-  return new BrokerError('lost', `${url} cannot be reached (${code}: ${message})`);
+  return new BrokerError('lost', unreachableWords(url, code, 'the broker (holdfast broker)'));
 }
 
 function byStatus(url: string, status: number): BrokerError {

@@ -324,5 +324,8 @@ export class Channel implements AsyncDisposable {
 const lateWords = 'the broker has not taken the call in its time';
 
 function absent(to: string): BrokerError {
-  return new BrokerError('absent', `${to} is not connected to the broker`);
+  return new BrokerError(
+    'absent',
+    `${to} is not connected to the broker: start it where its servers are (holdfast serve --broker URL --as ${to}), or check the name`,
+  );
 }

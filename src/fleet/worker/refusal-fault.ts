@@ -23,7 +23,7 @@ const codes: Readonly<Record<BrokerRefusal, FaultCode>> = {
 /** What the message of the broker does not say. */
 const nextSteps: Partial<Record<BrokerRefusal, string>> = {
   not_allowed:
-    '; check the name: a credential is made for the orchestrators that it names (holdfast token add --to)',
+    '; check the name: a credential is made for the orchestrators that it names (token add --to, where the broker runs)',
 };
 
 /** `facts.dispatched`: whether the orchestrator may have the request. */

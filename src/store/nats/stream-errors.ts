@@ -29,5 +29,9 @@ export function refusedBefore(error: unknown): unknown {
 export function refusedReading(name: string, error: unknown): unknown {
   if (error instanceof NatsError && error.reason === 'closed') return storeClosed();
   if (!(error instanceof NatsError || error instanceof ApiError)) return error;
-  return new StoreError('unreadable', `${name} cannot be read now: ${error.message}`, error);
+  return new StoreError(
+    'unreadable',
+    `the shared store cannot be read now (${name}): ${error.message}`,
+    error,
+  );
 }

@@ -12,6 +12,8 @@ export interface StrangerSocket {
 
 /** Of a listening socket in Node. */
 const usualBacklog = 511;
+/** Many workers come back at once, and who is not let wait here tries again a second later, or many. */
+const fewestWaiting = 128;
 
 /** What is known of both ends of an encrypted connection, which is two objects. */
 type Place = Pick<StrangerSocket, 'remoteAddress' | 'remotePort'>;
@@ -28,7 +30,7 @@ export class Strangers {
 
   /** How many a listening socket may have waiting: all of them are accepted at once, before any of them is read. */
   get backlog(): number {
-    return Math.max(1, Math.min(usualBacklog, Math.floor(this.#max / 2)));
+    return Math.max(fewestWaiting, Math.min(usualBacklog, Math.floor(this.#max / 2)));
   }
 
   get size(): number {

@@ -27,6 +27,7 @@ import { encodeRecord } from '../../src/store/record.ts';
 import { builtModule } from '../support/build.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
+import { until } from '../support/until.ts';
 
 const forgetful = { durability: 'forgetful' } as const;
 
@@ -152,7 +153,7 @@ describe('the files of a store', () => {
     const [file = ''] = recordsIn('verdicts');
     writeFileSync(`${file}.draft.tmp`, 'half');
     clock.advance(600_000);
-    await verdicts.put('key', 2);
+    await until(() => recordsIn('verdicts').length === 1, 'the sweep');
     expect(recordsIn('verdicts')).toEqual([file]);
     expect(problems).toEqual([]);
   });

@@ -11,7 +11,7 @@ import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { Account, type Recorded } from './account.ts';
-import { type MarkedRules, nothingSpent } from './budget-rules.ts';
+import { type MarkedRules, nothingSpent, spentKeptMs } from './budget-rules.ts';
 import { CountWriter, storeMs } from './count-writer.ts';
 import { SharedCount } from './shared-count.ts';
 import { SharedMinute } from './shared-minute.ts';
@@ -195,7 +195,7 @@ export class AccountBook {
   async #put(key: string, count: StoredCount): Promise<void> {
     const { records, caught } = this.#parts;
     try {
-      await Promise.all([records?.put(key, count), this.#forgetOldest()]);
+      await Promise.all([records?.put(key, count, { ttlMs: spentKeptMs }), this.#forgetOldest()]);
     } catch (error) {
       if (!(error instanceof Fault)) caught(error);
     }

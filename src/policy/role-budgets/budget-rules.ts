@@ -26,3 +26,6 @@ export interface Spent {
 }
 
 export const nothingSpent: Spent = { calls: 0, bytes: 0 };
+
+/** What was spent is forgotten a year after the last change: its owner may be gone for good. */
+export const spentKeptMs = 366 * 24 * 60 * 60 * 1_000;

@@ -12,6 +12,7 @@ import { blockOf } from './account.ts';
 import { AccountBook, isStoredCount } from './account-book.ts';
 import { type BudgetRules, markOf } from './budget-rules.ts';
 
+const day = 24 * 60 * 60 * 1_000;
 const holder = { role: 'r', owner: 'token:ann' };
 
 function budgetOf(limits: Partial<BudgetRules>) {
@@ -44,6 +45,18 @@ async function call(book: AccountBook, budget: ReturnType<typeof budgetOf>): Pro
 }
 
 describe('a budget that replicas share', () => {
+  it('is forgotten a year after its last call, and not before #no-growth', async () => {
+    const { book, records, clock } = shared();
+    expect(await call(book(), budgetOf({ calls: 10 }))).toBe(true);
+    const kept = async () => (await records.entries()).length;
+    // What is left of its block comes back.
+    await clock.advanceAsync(day);
+    await clock.advanceAsync(364 * day);
+    expect(await kept()).toBe(1);
+    await clock.advanceAsync(3 * day);
+    expect(await kept()).toBe(0);
+  });
+
   it('is never exceeded, however their calls meet, and is spent but for parts of blocks that others hold #shared-budgets', async () => {
     const plan = fc.record({
       limit: fc.integer({ min: 0, max: 200 }),

@@ -9,7 +9,7 @@ import { Fault } from '../../kernel/fault.ts';
 import { changeRecord } from '../../store/change-record.ts';
 import type { Records } from '../../store/contract/records.ts';
 import type { Together } from './account.ts';
-import { type MarkedRules, nothingSpent, type Spent } from './budget-rules.ts';
+import { type MarkedRules, nothingSpent, type Spent, spentKeptMs } from './budget-rules.ts';
 import { storeMs } from './count-writer.ts';
 
 export interface SharedCountParts {
@@ -68,11 +68,13 @@ export class SharedCount {
   /** Resolves to what others have taken. */
   async #take(wanted: Spent): Promise<Spent> {
     const { records, budget } = this.#parts;
-    const { before, after } = await changeRecord(records, this.#place, (value) => {
+    const take = (value: unknown) => {
       const before = spentIn(value);
       const after = this.#after(before, wanted);
       return { value: { mark: budget.mark, ...after }, result: { before, after } };
-    });
+    };
+    const ttl = { ttlMs: spentKeptMs };
+    const { before, after } = await changeRecord(records, this.#place, take, ttl);
     const others = minus(before, this.#mine);
     this.#mine = plus(this.#mine, minus(after, before));
     return others;

@@ -11,10 +11,12 @@ import {
 } from '../broker/credentials/credential-record.ts';
 import { realConfigPath } from '../config/config-path.ts';
 import { stateFolderOf } from '../config/state-folder.ts';
+import { ignored } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault } from '../kernel/fault.ts';
 import type { Records } from '../store/contract/records.ts';
 import { openFilesStore } from '../store/file-store.ts';
+import type { StoreProblem } from '../store/problem.ts';
 import type { Store } from '../store/store.ts';
 import { openness } from './gateway/safe-start.ts';
 import { remark, type Shell } from './shell.ts';
@@ -79,10 +81,18 @@ async function folderOfConfig(shell: Shell, configFile: string | undefined): Pro
   return join(stateFolderOf(stateDir, realConfigPath(file) ?? file), 'broker');
 }
 
-export function credentialStore(shell: Shell, { folder }: BrokerPlace): Store {
+/** `heard` gets each problem that is said to people, too. */
+export function credentialStore(
+  shell: Shell,
+  { folder }: BrokerPlace,
+  heard: (problem: StoreProblem) => void = ignored,
+): Store {
   return openFilesStore(folder, {
     clock: shell.clock,
-    report: ({ detail }) => remark(shell, detail),
+    report: (problem) => {
+      heard(problem);
+      remark(shell, problem.detail);
+    },
   });
 }
 

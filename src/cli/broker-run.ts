@@ -28,8 +28,9 @@ import { markDatabase, missingDatabase } from './broker-mark.ts';
 import { type BrokerPlace, brokerPlace, credentialStore, credentialsIn } from './broker-place.ts';
 import { assertLoopback, type TlsFiles, type TlsOptions, tlsFiles } from './broker-tls.ts';
 import { exitCodes } from './exit-codes.ts';
+import { DescriptorShortage, followedCredentials } from './followed-credentials.ts';
 import { assertPrivateTokens } from './gateway/safe-start.ts';
-import { type FollowedTokens, TokenWatch } from './gateway/token-watch.ts';
+import { TokenWatch } from './gateway/token-watch.ts';
 import type { Invocation } from './invocation.ts';
 import { complain, remark, type Shell } from './shell.ts';
 import { shellWord } from './shell-word.ts';
@@ -39,6 +40,9 @@ export interface BrokerOptions extends TlsOptions {
   readonly dir?: string;
 }
 
+/** The store has said which files, and what to do. */
+const notWhole =
+  'not all credentials could be read: letters of workers that are not known are kept and wait until they can be';
 /** Entries of the log of letters; the hub limits the letters themselves. */
 const maxEntries = 2_000_000;
 
@@ -54,15 +58,16 @@ export async function runBroker(
   const lock = await lockedFolder(shell, place);
   try {
     await using store = await databaseOf(shell, place);
-    await using credentials = credentialStore(shell, place);
+    const shortage = new DescriptorShortage();
+    await using credentials = credentialStore(shell, place, (problem) => shortage.heard(problem));
     const table = new CredentialTable(credentialsIn(credentials), clock);
-    await table.read();
+    if (!(await table.read())) remark(shell, notWhole);
     const hub = await openHub(shell, store, table);
     const caught = caughtBy(shell);
     const server = await listening(shell, { hub, table, address, tls });
     using _following = new TokenWatch({
       clock,
-      tokens: followed(table, server),
+      tokens: followedCredentials({ table, hub, shortage, makeRoom: () => server.makeRoom() }),
       uses: undefined,
       stateOfFolders: () => stateOfFiles([place.credentials]),
       stateOfRecords: () => stateOfFilesIn([place.credentials]),
@@ -91,20 +96,6 @@ export async function runBroker(
 function shownAt(url: string, listen: ListenAddress): string {
   const text = addressText(listen);
   return reachedAt(listen) === text ? url : `${text} (on this machine: ${url})`;
-}
-
-/** The table; when something of it cannot be read, there may be no descriptor for it. */
-function followed(table: CredentialTable, server: HubServer): FollowedTokens {
-  return {
-    get principals() {
-      return table.principals;
-    },
-    read: async () => {
-      const isWhole = await table.read();
-      if (!isWhole) server.makeRoom();
-      return isWhole;
-    },
-  };
 }
 
 function noCredentials(dir: string | undefined): string {
@@ -154,6 +145,7 @@ function openHub(shell: Shell, store: Store, table: CredentialTable): Promise<Hu
     aside: store.log('aside', { durability: 'durable' }),
     stores: store.records('stores', { durability: 'durable' }),
     ownerOf: (mailbox) => table.ownerOf(mailbox),
+    areAllKnown: () => table.wasWhole,
     report: (text) => remark(shell, text),
   });
 }

@@ -11,6 +11,11 @@ const shortages: ReadonlyMap<unknown, string> = new Map([
   ['ENOBUFS', 'this machine is out of network buffers'],
 ]);
 
+/** Whether this process or this machine has no descriptor left for another file, by the code of the error. */
+export function isOutOfFiles(code: string | null): boolean {
+  return code === 'EMFILE' || code === 'ENFILE';
+}
+
 /** The shortage as text, with its code; undefined for any other error. */
 export function shortageOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;

@@ -4653,9 +4653,36 @@ export const patches: readonly Patch[] = [
     tests: ['src/broker/hub/hub.test.ts'],
     edits: [
       {
-        find: `return owner === undefined || isAnother(owner, credential);`,
-        replace: `return owner === undefined;`,
+        find: `return isAnother(owner, credential);`,
+        replace: `return isAnother(owner, credential) && owner.role === null;`,
       },
+    ],
+  },
+  {
+    id: 'unread-is-revoked',
+    breaks:
+      'A broker that starts while credentials cannot be read deletes the letters of their workers.',
+    file: 'src/broker/hub/hub.ts',
+    foundBy: 'tests',
+    promise: 'broker-durable',
+    tests: ['src/broker/hub/hub.test.ts'],
+    edits: [
+      {
+        find: 'if (owner === undefined) return !this.#isUncertain(worker);',
+        replace: 'if (owner === undefined) return true;',
+      },
+    ],
+  },
+  {
+    id: 'damaged-file-closes-strangers',
+    breaks:
+      'A damaged credential in the folder of a broker keeps everybody from showing theirs in time.',
+    file: 'src/cli/followed-credentials.ts',
+    foundBy: 'tests',
+    promise: 'principal-share',
+    tests: ['src/cli/followed-credentials.test.ts'],
+    edits: [
+      { find: 'if (!isWhole && shortage.isNow) makeRoom();', replace: 'if (!isWhole) makeRoom();' },
     ],
   },
   {

@@ -26,6 +26,7 @@ export class CredentialTable {
   #byMailbox: ReadonlyMap<string, CredentialRecord> = new Map();
   #byHash: ReadonlyMap<string, CredentialRecord> = new Map();
   readonly #turns = new Turns(1);
+  #wasWhole = false;
 
   constructor(records: Records, clock: Clock) {
     this.#records = records;
@@ -45,8 +46,14 @@ export class CredentialTable {
       this.#known = records.map((record) => this.#same(record) ?? record);
       this.#byMailbox = new Map(this.#known.map((record) => [record.mailbox, record]));
       this.#byHash = new Map(this.#known.map((record) => [record.hash, record]));
+      this.#wasWhole ||= isWhole;
       return isWhole;
     });
+  }
+
+  /** Whether each record could be read at least once: one that cannot be read later counts as it was before. */
+  get wasWhole(): boolean {
+    return this.#wasWhole;
   }
 
   /** Those whose credentials are valid now. */

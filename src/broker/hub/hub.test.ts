@@ -55,8 +55,9 @@ async function hubWith(limits: Partial<HubLimits> = {}, wrapped: (log: Log) => L
   const owners = new Map([boss, ann, bob].map((one) => [one.mailbox, one]));
   const aside = store.log('aside', { durability: 'durable' });
   const reports: string[] = [];
-  const open = () =>
+  const open = (areAllKnown = () => true) =>
     Hub.open({
+      areAllKnown,
       clock,
       letters: wrapped(store.log('letters', { durability: 'durable' })),
       aside,
@@ -115,6 +116,55 @@ describe('a credential that is revoked between the request for a link and its he
     hub.credentialsChanged();
     expect(() => join(ann)).toThrow(expect.objectContaining({ reason: 'unauthorized' }));
     expect(hub.figures.members).toBe(0);
+  });
+});
+
+describe('a broker that starts while credentials cannot be read', () => {
+  async function restarted() {
+    const { hub, join, owners, open } = await hubWith();
+    await join(boss).member.deliver(letter('ann.mcp', { id: 'answer' }));
+    await join(ann).member.deliver(letter('boss', { id: 'asked' }));
+    await hub.close();
+    owners.delete('ann.mcp');
+    let areAllKnown = false;
+    const next = await open(() => areAllKnown);
+    const peer = new RecordingPeer();
+    const member = next.join(boss, 'seat', peer);
+    member.receive('note');
+    const known = () => {
+      areAllKnown = true;
+      next.credentialsKnown();
+    };
+    return { next, owners, peer, member, known };
+  }
+
+  it('keeps the letters of workers that are not known, and hands them out when their credentials were read #broker-durable', async () => {
+    const { next, owners, peer, known } = await restarted();
+    next.credentialsChanged();
+    expect([next.figures.letters, peer.ids]).toEqual([2, []]);
+    owners.set('ann.mcp', ann);
+    known();
+    expect([next.figures.letters, peer.ids]).toEqual([2, ['asked']]);
+    const reader = new RecordingPeer();
+    next.join(ann, 'seat', reader).receive('note');
+    expect(reader.ids).toEqual(['answer']);
+  });
+
+  it('withdraws those of a worker whose credential is not there when all were read #revoked', async () => {
+    const { next, peer, known } = await restarted();
+    known();
+    expect([next.figures.letters, peer.ids]).toEqual([0, []]);
+  });
+
+  it('does not say that a worker may not be written to whose credential cannot be read now #revoked', async () => {
+    const { member, known } = await restarted();
+    expect(() => member.tell(letter('ann.mcp'))).toThrow(
+      expect.objectContaining({ reason: 'absent' }),
+    );
+    known();
+    expect(() => member.tell(letter('ann.mcp'))).toThrow(
+      expect.objectContaining({ reason: 'not_allowed' }),
+    );
   });
 });
 

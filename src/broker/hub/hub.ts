@@ -31,6 +31,8 @@ export interface HubOptions {
   readonly stores?: Records;
   /** Who has this mailbox, by the present credentials. */
   readonly ownerOf: (mailbox: string) => Identity | undefined;
+  /** Whether all credentials were read once: until then one that is not found is not known to be gone. Absent: they were. */
+  readonly areAllKnown?: () => boolean;
   /** For people. */
   readonly report: (text: string) => void;
   readonly limits?: Partial<HubLimits>;
@@ -82,6 +84,7 @@ export class Hub {
       },
       isRevoked: (held) => this.#isOfRevoked(held),
       revoked: (held) => this.#kept.hasLeft(held),
+      isUncertain: ({ from, to }) => this.#isUncertain(from.mailbox) || this.#isUncertain(to),
     });
   }
 
@@ -128,6 +131,12 @@ export class Hub {
       if (now !== member.identity) member.end(revoked());
     }
     this.#withdrawOfRevoked();
+  }
+
+  /** All credentials were read for the first time: what was held back goes to its reader, or to nobody. */
+  credentialsKnown(): void {
+    this.#withdrawOfRevoked();
+    this.#shelves.handOut();
   }
 
   /** Takes nothing more; every link ends when what was taken is on the disk and confirmed. */
@@ -222,6 +231,9 @@ export class Hub {
         `a letter has at most ${maxBodyBytes} bytes, not ${body.length}`,
       );
     }
+    if (this.#isUncertain(to)) {
+      throw new BrokerError('absent', `the credential of ${to} cannot be read now`);
+    }
     // Whether there is such a mailbox is not told to those who may not write to it.
     if (!mayWrite(member.identity, this.#options.ownerOf(to))) {
       throw new BrokerError('not_allowed', `this credential may not write to ${to}`);
@@ -264,7 +276,14 @@ export class Hub {
 
   #isGone(worker: string, credential: string | undefined): boolean {
     const owner = this.#options.ownerOf(worker);
-    return owner === undefined || isAnother(owner, credential);
+    if (owner === undefined) return !this.#isUncertain(worker);
+    return isAnother(owner, credential);
+  }
+
+  /** Its credential was not found, and may be among those that could not be read since the start. */
+  #isUncertain(mailbox: string): boolean {
+    const { ownerOf, areAllKnown } = this.#options;
+    return areAllKnown?.() === false && ownerOf(mailbox) === undefined;
   }
 
   #scheduleSweep(): void {

@@ -41,6 +41,8 @@ export interface ShelfOptions {
   readonly isRevoked: (held: Held) => boolean;
   /** So it was with this one; it is here no longer. */
   readonly revoked: (held: Held) => void;
+  /** Whether that is so is not known yet: it waits. */
+  readonly isUncertain: (held: Held) => boolean;
 }
 
 export class Shelf {
@@ -168,6 +170,11 @@ export class Shelf {
     }
   }
 
+  /** What waits may be handed out now, for another reason than a reader with room. */
+  handOut(): void {
+    for (const place of [...this.#waiting.keys()]) this.#handOut(place);
+  }
+
   letter(number: number): Held | undefined {
     return this.#letters.get(number);
   }
@@ -205,12 +212,12 @@ export class Shelf {
   #handOut(place: string): void {
     const queue = this.#waiting.get(place);
     if (queue === undefined) return;
-    const { now, isRevoked } = this.#options;
+    const { now, isRevoked, isUncertain } = this.#options;
     const at = now();
     queue.handOut((held) => {
       if (isOver(held, at)) this.#expire(held);
       else if (isRevoked(held)) this.#revoke(held);
-      else return this.#hand(held);
+      else return isUncertain(held) ? 'share' : this.#hand(held);
       return 'gone';
     });
     if (queue.isEmpty) this.#waiting.delete(place);

@@ -46,6 +46,13 @@ export class Shelves {
     this.tidy(mailbox);
   }
 
+  /** What waits may be handed out now, for another reason than a reader with room. */
+  handOut(): void {
+    for (const shelves of this.#shelves.values()) {
+      for (const shelf of shelves.values()) shelf.handOut();
+    }
+  }
+
   /** Waiting letters whose time is over are removed. */
   expire(): void {
     for (const [mailbox, shelves] of this.#shelves) {

@@ -35,6 +35,7 @@ function shelfWith(more: Partial<typeof usualHubLimits>) {
     now: () => now.at,
     expired: () => {},
     isRevoked: () => false,
+    isUncertain: () => false,
     revoked: () => {},
   });
   const handed: string[] = [];

@@ -1,10 +1,11 @@
 // The letters that wait for one place: a seat, or any seat. They are handed out in the order in which they came. Where a
-// sender has its share of what readers may hold, its letters are withheld, in their order, and those of others go on.
+// sender has its share of what readers may hold, or is not known yet, its letters are withheld, in their order, and those
+// of others go on.
 
 import type { Held } from './held.ts';
 import { LetterQueue } from './letter-queue.ts';
 
-/** What became of a letter: it is gone from here; its sender has its share; nobody can take any. */
+/** What became of a letter: it is gone from here; its sender has its share, or is not known yet; nobody can take any. */
 export type Handing = 'gone' | 'share' | 'full';
 
 export class WaitingLetters {

@@ -4742,6 +4742,21 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'earlier-streams-one-by-one',
+    breaks:
+      'An orchestrator cannot open a link where an earlier Holdfast has made its streams on NATS.',
+    file: 'src/broker/nats/mail-streams.ts',
+    foundBy: 'tests',
+    promise: 'broker-durable',
+    tests: ['test/integration/nats-earlier-streams.test.ts'],
+    edits: [
+      {
+        find: 'await jetStream.updateStream(mailStream(kind), { ...config, subjects });',
+        replace: 'if (subjects.length > 1) await jetStream.updateStream(kind, config);',
+      },
+    ],
+  },
+  {
     id: 'two-stores',
     breaks: 'Two gateways with one name at a broker and a database each take letters in turn.',
     file: 'src/broker/store-claim.ts',

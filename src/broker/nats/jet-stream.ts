@@ -33,18 +33,14 @@ export class JetStream {
    * read any more would take the room of others. Rejects with a BrokerError.
    */
   async ensureStream(config: StreamConfig): Promise<void> {
-    const { name, subjects, retention, discard } = config;
+    const { retention, discard, subjects } = config;
     const found = await this.#created(config).catch((error: unknown) => {
       throw this.#known(error);
     });
-    const isOurs =
-      found['retention'] === retention &&
-      found['discard'] === discard &&
-      JSON.stringify(found['subjects']) === JSON.stringify(subjects) &&
-      isWithin(found['max_age'], config.max_age);
-    if (isOurs) return;
-    const words = `the stream ${name} at ${this.#url} is none of ours, or the server is too old: use nats-server 2.9 or newer, with the config that holdfast broker nats-config prints`;
-    throw new BrokerError('unsupported', words);
+    this.#assertSame(config, 'retention', found['retention'], retention);
+    this.#assertSame(config, 'discard', found['discard'], discard);
+    this.#assertSame(config, 'subjects', found['subjects'], subjects);
+    if (!isWithin(found['max_age'], config.max_age)) throw this.#tooOld(config);
   }
 
   /** The config of the stream as the server has it then. Rejects with an ApiError. */
@@ -58,6 +54,38 @@ export class JetStream {
     if (isWithin(found['max_age'], max_age)) return found;
     const shortened = { ...found, max_age, duplicate_window: config.duplicate_window };
     return membersOf((await this.#call(`STREAM.UPDATE.${name}`, shortened))['config']);
+  }
+
+  /** Its config, and how many letters are in it. Rejects with a BrokerError. */
+  async streamInfo(name: string): Promise<{ readonly config: Members; readonly letters: number }> {
+    const found = await this.#call(`STREAM.INFO.${name}`).catch((error: unknown) => {
+      throw this.#known(error);
+    });
+    const letters = membersOf(found['state'])['messages'];
+    return {
+      config: membersOf(found['config']),
+      letters: typeof letters === 'number' ? letters : 0,
+    };
+  }
+
+  /** Rejects with a BrokerError. */
+  async updateStream(name: string, config: Members): Promise<void> {
+    await this.#call(`STREAM.UPDATE.${name}`, config).catch((error: unknown) => {
+      throw this.#known(error);
+    });
+  }
+
+  /** Throws a BrokerError that says what is another. */
+  #assertSame({ name }: StreamConfig, what: string, found: unknown, wanted: unknown): void {
+    const [has, should] = [JSON.stringify(found), JSON.stringify(wanted)];
+    if (has === should) return;
+    const words = `the stream ${name} at ${this.#url} was not made by this Holdfast: its ${what} is ${has} and not ${should}; look at what is in it (nats stream info ${name}), and delete it (nats stream rm ${name}) or use another NATS server`;
+    throw new BrokerError('unsupported', words);
+  }
+
+  #tooOld({ name }: StreamConfig): BrokerError {
+    const words = `the server at ${this.#url} does not limit how long the stream ${name} keeps its letters: use nats-server 2.9 or newer`;
+    return new BrokerError('unsupported', words);
   }
 
   /** Rejects with a BrokerError. */

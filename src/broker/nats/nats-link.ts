@@ -23,6 +23,7 @@ import { keptAt } from './kept-at.ts';
 import { KeptQueue, sweep } from './kept-queue.ts';
 import { duplicateIdOf, headersOf, letterHeadersIn } from './letter-message.ts';
 import { maxBodyBytes } from './limits.ts';
+import { MailStreams } from './mail-streams.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { Presence } from './presence.ts';
 import { SenderCheck } from './sender-check.ts';
@@ -32,7 +33,6 @@ import {
   clockConfig,
   clockStream,
   type Keeping,
-  mailConfig,
   storeConfig,
 } from './stream-config.ts';
 import { anySeat, everySeat, incoming, ownSubject, senderIn, subjectOf } from './subjects.ts';
@@ -104,6 +104,7 @@ class NatsLink implements Link {
   readonly #wire: BrokerWire;
   readonly #options: NatsLinkOptions;
   readonly #jetStream: JetStream;
+  readonly #mailStreams: MailStreams;
   readonly #serverClock: ServerClock<BrokerError>;
   readonly #told: ToldLetters;
   readonly #senders: SenderCheck;
@@ -129,6 +130,12 @@ class NatsLink implements Link {
     this.self = senderOf(identity, seat);
     this.maxBodyBytes = Math.min(maxBodyBytes, maxPayload - headerBytes);
     this.#jetStream = new JetStream(wire, url);
+    this.#mailStreams = new MailStreams({
+      jetStream: this.#jetStream,
+      owner: identity,
+      keeping: options,
+      report: options.report,
+    });
     this.#serverClock = new ServerClock({
       wire,
       api: this.#jetStream.api,
@@ -150,9 +157,7 @@ class NatsLink implements Link {
     const { identity, kinds, replicas = 1 } = this.#options;
     this.#assertKnown();
     await this.#jetStream.api.assertEnabled();
-    for (const kind of kinds) {
-      await this.#jetStream.ensureStream(mailConfig(identity, kind, this.#options));
-    }
+    for (const kind of kinds) await this.#mailStreams.ensure(kind);
     await this.#jetStream.ensureStream(asideConfig(identity, replicas));
     await this.#jetStream.ensureStream(clockConfig(identity));
     await this.#serverClock.measure();
@@ -195,9 +200,9 @@ class NatsLink implements Link {
 
   async receive(kind: string, reader: MailReader, isOnlyTold = false): Promise<void> {
     const { mailbox, seat } = this.self;
-    const { identity, clock, caught } = this.#options;
+    const { clock, caught } = this.#options;
     if (!isKind(kind)) throw new BrokerError('bad_letter', `${kind} is no kind of mail`);
-    if (!isOnlyTold) await this.#jetStream.ensureStream(mailConfig(identity, kind, this.#options));
+    if (!isOnlyTold) await this.#mailStreams.ensure(kind);
     const heard = (message: Msg) => this.#heard(message, kind, reader);
     this.#wire.subscribe(incoming('tell', mailbox, kind, seat), heard);
     this.#wire.subscribe(incoming('tell', mailbox, kind, everySeat), heard);

@@ -30,7 +30,7 @@ const perMs = 1_000_000;
 /** Within this time the same letter sent again is no second one. */
 const duplicateMs = 2 * 60 * 1_000;
 
-type Owner = Pick<Identity, 'mailbox' | 'kind'>;
+export type Owner = Pick<Identity, 'mailbox' | 'kind'>;
 
 /** How mail of a mailbox is kept. */
 export interface Keeping {

@@ -78,6 +78,11 @@ export function keptSubject(mailbox: string, kind: string): string {
   return `hf.mail.${partOf(mailbox)}.*.${kind}.>`;
 }
 
+/** The same in the first form of subjects, which did not name the credential that a letter is for. */
+export function firstKeptSubject(mailbox: string, kind: string): string {
+  return `hf.mail.${partOf(mailbox)}.${kind}.>`;
+}
+
 /** An orchestrator asks here who of its workers has a link. */
 export function whoSubject(orchestrator: string): string {
   return `hf.who.${partOf(orchestrator)}`;

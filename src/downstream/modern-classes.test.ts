@@ -122,6 +122,59 @@ describe('classes of clients of a modern server', () => {
     expect(servers.s.child.heardAs('tools/call')).toHaveLength(1);
   });
 
+  it('are each listened for on a new connection, and told if their lists are others, though they ask for nothing #classes #list-news', async () => {
+    let more = ['b'];
+    const { modern, servers, clock } = newGateway({ s: choosy(() => more) });
+    const [able, plain] = [modern(rich, { key: 'able' }), modern({}, { key: 'plain' })];
+    for (const peer of [plain, able]) {
+      peer.request('tools/list');
+      await settled();
+    }
+    const notifications = { toolsListChanged: true };
+    const listening = able.request('subscriptions/listen', { notifications });
+    await clock.advanceAsync(5_000);
+    const before = listening.sent.length;
+    more = ['c'];
+    servers.s.child.exit();
+    await clock.advanceAsync(10_000);
+    plain.call('s__a');
+    await clock.advanceAsync(5_000);
+    const { child } = servers.s;
+    expect(servers.s.children).toHaveLength(2);
+    expect(classesIn(child.heardAs('subscriptions/listen'))).toEqual(['', 'sampling']);
+    expect(classesIn(child.heardAs('tools/list'))).toEqual(['', 'sampling']);
+    expect(listening.sent.slice(before)).toEqual([
+      expect.stringContaining('notifications/tools/list_changed'),
+    ]);
+  });
+
+  it('that make room for others are not listened for any more, and those that stay are #classes #no-growth', async () => {
+    const { modern, servers, clock } = newGateway({ s: choosy() });
+    const strange = (at: number) => ({ extensions: { [`x/${at}`]: {} } });
+    const list = async (capabilities: object) => {
+      modern(capabilities).request('tools/list');
+      await clock.advanceAsync(3_000);
+    };
+    await list({});
+    for (let at = 0; at < 7; at += 1) await list(strange(at));
+    // The oldest is used all the time, and the last is not.
+    for (let minute = 0; minute < 25; minute += 1) {
+      for (let at = 0; at < 6; at += 1) modern(strange(at)).request('tools/list');
+      modern().call('s__a');
+      await clock.advanceAsync(30_000);
+    }
+    await list(rich);
+    expect(servers.s.children).toHaveLength(1);
+    const { child } = servers.s;
+    const over = new Set(
+      child.heardAs('notifications/cancelled').map(({ params }) => params['requestId']),
+    );
+    const open = child.heardAs('subscriptions/listen').filter(({ id }) => !over.has(id));
+    const classes = open.map((heard) => JSON.stringify(declaredIn(heard))).sort();
+    const kept = [{}, rich, ...[0, 1, 2, 3, 4, 5].map(strange)];
+    expect(classes).toEqual(kept.map((one) => JSON.stringify(one)).sort());
+  });
+
   it('are not shown what was listed to one client alone, though its connection became its own meanwhile #classes #own-roots', async () => {
     const open: Heard[] = [];
     const script = choosy(() => ['secret']);

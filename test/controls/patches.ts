@@ -1063,6 +1063,49 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'this.#stream(connection, clients, () => []).open();', replace: '' }],
   },
   {
+    id: 'one-class-after-a-restart',
+    breaks:
+      'After a restart of a modern server, clients of other classes that only listen hear of no change.',
+    file: 'src/host/servers/connection-maker.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'classes',
+    edits: [
+      {
+        find: 'for (const one of shown) slot.subscriptions.listenFor(connection, one.aim.clients);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'restart-read-for-one-class',
+    breaks: 'The lists of other classes are not read when a modern server has been restarted.',
+    file: 'src/host/servers/connection-maker.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'classes',
+    edits: [{ find: 'for (const one of shown) this.#readAll(one, connection);', replace: '' }],
+  },
+  {
+    id: 'stream-of-the-wrong-class',
+    breaks:
+      'A class that has made room for others is listened for still, and one that is used is not.',
+    file: 'src/host/lists/catalogues.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'classes',
+    edits: [{ find: 'if (gone) this.#gaveUp(gone.aim);', replace: '' }],
+  },
+  {
+    id: 'closed-stream-is-trusted',
+    breaks: 'Lists whose stream was closed for room are taken for unchanged.',
+    file: 'src/host/connections/subscriptions.ts',
+    foundBy: 'tests',
+    tests: ['src/host/connections/subscriptions.test.ts'],
+    promise: 'classes',
+    edits: [{ find: 'this.unheard(oldest.clients);', replace: '' }],
+  },
+  {
     id: 'reading-for-another-class',
     breaks:
       'A client that asks after a change waits for the list of another class, and is shown its own old one.',
@@ -3889,7 +3932,27 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'revoked',
     tests: ['src/broker/nats/sender-check.test.ts'],
-    edits: [{ find: `reason === 'not_allowed'`, replace: `reason === 'unauthorized'` }],
+    edits: [{ find: `reason !== 'not_allowed'`, replace: `reason !== 'unauthorized'` }],
+  },
+  {
+    id: 'handed-on-by-the-dead',
+    breaks:
+      'A letter that waits behind another is handed on by a link on NATS that has ended meanwhile.',
+    file: 'src/broker/nats/sender-check.ts',
+    foundBy: 'tests',
+    promise: 'broker-lease',
+    tests: ['src/broker/nats/sender-check.test.ts'],
+    edits: [{ find: 'if (!this.#parts.isOver()) go(isCurrent);', replace: 'go(isCurrent);' }],
+  },
+  {
+    id: 'forgotten-is-allowed',
+    breaks:
+      'A revoked worker is taken for a current one while very many letters are told at once on NATS.',
+    file: 'src/broker/nats/sender-check.ts',
+    foundBy: 'tests',
+    promise: 'revoked',
+    tests: ['src/broker/nats/sender-check.test.ts'],
+    edits: [{ find: 'if (told.remembers(number)) return true;', replace: 'return true;' }],
   },
   {
     id: 'nats-checked-for-ever',

@@ -177,6 +177,20 @@ describe('a letter by NATS is refused', () => {
     await boss.deliver(letter(members.bob.mailbox, 'still'));
   });
 
+  it('with a line for people where it is removed, because its sender was revoked #revoked', async () => {
+    await using broker = await startNatsBroker();
+    await using old = await broker.link('ann');
+    await old.deliver(letter('boss', 'of the revoked'));
+    await broker.renew('ann');
+    await using renewed = await broker.link('ann');
+    await renewed.deliver(letter('boss', 'of now'));
+    const mail = await ReadMail.of(await broker.link('boss'), 'note');
+    expect(await mail.texts(1)).toEqual(['of now']);
+    expect(broker.reports).toEqual([
+      expect.stringContaining(`a letter of the kind note from ${ann} to boss was removed unread`),
+    ]);
+  });
+
   it('as absent if the mailbox has no queue for its kind, as full if it has no room', async () => {
     await using broker = await startNatsBroker();
     const [annLink, boss] = [await broker.link('ann'), await broker.link('boss')];

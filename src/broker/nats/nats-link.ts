@@ -116,6 +116,8 @@ class NatsLink implements Link {
   readonly #asides = new Set<Promise<void>>();
   /** Whoever may write to us can cause it. */
   readonly #asideLine: RareLine;
+  /** Of letters that were sent with a credential that is gone, as many as there are. */
+  readonly #revokedLine: RareLine;
   readonly self: Sender;
   readonly maxBodyBytes: number;
   readonly ended: Promise<BrokerError>;
@@ -127,6 +129,7 @@ class NatsLink implements Link {
     this.#wire = wire;
     this.#options = options;
     this.#asideLine = new RareLine(options.clock, options.report);
+    this.#revokedLine = new RareLine(options.clock, options.report);
     this.self = senderOf(identity, seat);
     this.maxBodyBytes = Math.min(maxBodyBytes, maxPayload - headerBytes);
     this.#jetStream = new JetStream(wire, url);
@@ -144,7 +147,13 @@ class NatsLink implements Link {
       subject: ownSubject(mailbox, 'clock'),
     });
     this.#told = new ToldLetters(wire, clock);
-    this.#senders = new SenderCheck({ told: this.#told, self: this.self, clock, caught });
+    this.#senders = new SenderCheck({
+      told: this.#told,
+      self: this.self,
+      clock,
+      caught,
+      isOver: () => wire.over !== undefined,
+    });
     this.#presence = new Presence(wire, this.#told, this.self, identity);
     const { api } = this.#jetStream;
     this.#mailboxes = new Mailboxes({ wire, api, self: this.self, url, clock });
@@ -354,7 +363,11 @@ class NatsLink implements Link {
         .catch(this.#options.caught);
     };
     // It may have waited here for longer than its sender has had its credential.
-    this.#senders.hand(from, (isCurrent) => (isCurrent ? handInTime() : queue.ack(ack)));
+    this.#senders.hand(from, (isCurrent) => {
+      if (isCurrent) return handInTime();
+      this.#revokedLine.say(() => removed(kind, from.mailbox, this.self.mailbox));
+      queue.ack(ack);
+    });
   }
 
   async #certainTime(): Promise<void> {
@@ -398,6 +411,10 @@ class NatsLink implements Link {
     });
     this.#closing.catch(this.#options.caught);
   }
+}
+
+function removed(kind: string, from: string, to: string): string {
+  return `a letter of the kind ${kind} from ${from} to ${to} was removed unread, because the NATS server does not know the credential any more that it was sent with; if ${from} was not revoked, reload the server with the config that holdfast broker nats-config prints`;
 }
 
 function notAllowed({ to }: Letter): BrokerError {

@@ -13,23 +13,27 @@ const ann = of('ann.mcp', '00000000000000a0');
 function checked(isGone: (subject: string) => boolean = () => false) {
   const clock = manualClock();
   const asked: string[] = [];
+  const isSilent = { now: false, forgotten: 0 };
+  const link = { isOver: false };
   const answers: { resolve: () => void; reject: (why: BrokerError) => void }[] = [];
   const told: ConstructorParameters<typeof SenderCheck>[0]['told'] = {
     tell: (subject, _body, _headers, refused) => {
       asked.push(subject);
       if (isGone(subject)) refused(new BrokerError('not_allowed', 'as the test says'));
-      else refused(new BrokerError('absent', 'it has no link now'));
+      else if (!isSilent.now) refused(new BrokerError('absent', 'it has no link now'));
+      return asked.length;
     },
+    remembers: (number) => number !== isSilent.forgotten,
     settled: () => new Promise((resolve, reject) => answers.push({ resolve, reject })),
   };
   const caught = (error: unknown) => {
     throw error;
   };
-  const check = new SenderCheck({ told, self, clock, caught });
+  const check = new SenderCheck({ told, self, clock, caught, isOver: () => link.isOver });
   const handed: string[] = [];
   const hand = (name: string, sender: Parameters<SenderCheck['hand']>[0]) =>
     check.hand(sender, (isCurrent) => handed.push(`${name} ${isCurrent ? 'read' : 'dropped'}`));
-  return { clock, asked, answers, handed, hand };
+  return { clock, asked, answers, handed, hand, link, isSilent };
 }
 
 describe('a kept letter of a worker', () => {
@@ -78,5 +82,36 @@ describe('a kept letter of a worker', () => {
     answers[0]?.reject(new BrokerError('lost', 'as the test says'));
     await settled();
     expect(handed).toEqual([]);
+  });
+
+  it('is neither read nor dropped by a link that ends while it waits behind another #broker-lease', async () => {
+    const { answers, handed, hand, link } = checked();
+    hand('known', ann);
+    answers[0]?.resolve();
+    await settled();
+    hand('asked about', of('bob.mcp', '00000000000000a1'));
+    hand('behind it', ann);
+    link.isOver = true;
+    answers[1]?.reject(new BrokerError('lost', 'as the test says'));
+    await settled();
+    expect(handed).toEqual(['known read']);
+    hand('later', ann);
+    expect(handed).toEqual(['known read']);
+  });
+
+  it('is asked about again where a refusal would not have been heard #revoked', async () => {
+    const gone = { now: false };
+    const { asked, answers, handed, hand, isSilent } = checked(() => gone.now);
+    isSilent.now = true;
+    isSilent.forgotten = 1;
+    hand('one', ann);
+    answers[0]?.resolve();
+    await settled();
+    expect([handed, asked.length]).toEqual([[], 2]);
+    gone.now = true;
+    hand('two', of('ann.mcp', '00000000000000a9'));
+    for (const { resolve } of answers) resolve();
+    await settled();
+    expect(handed).toEqual(['one read', 'two dropped']);
   });
 });

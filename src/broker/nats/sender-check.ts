@@ -1,7 +1,7 @@
 // Whether the worker that has sent a kept letter still has the credential that it was sent with. A NATS server keeps a letter
 // after the credential of its sender is revoked, so its reader asks before it is handed on: the config of the server lets an
-// orchestrator write to the present credential of each of its workers and to no earlier one, so that a letter of
-// nothing to that credential is refused when it is gone. The answer holds for half a second; letters keep their order.
+// orchestrator write to the present credential of each of its workers and to no earlier one, so that an
+// empty letter to that credential is refused when it is gone. The answer holds for half a second; letters keep their order.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { type Caught, ignored } from '../../kernel/contain.ts';
@@ -12,7 +12,9 @@ import { hereSubject } from './subjects.ts';
 import type { ToldLetters } from './told-letters.ts';
 
 export interface SenderCheckParts {
-  readonly told: Pick<ToldLetters, 'tell' | 'settled'>;
+  readonly told: Pick<ToldLetters, 'tell' | 'settled' | 'remembers'>;
+  /** Whether the link has ended: what it holds goes to others then. */
+  readonly isOver: () => boolean;
   readonly self: Sender;
   readonly clock: Clock;
   /** Unexpected errors. */
@@ -48,9 +50,9 @@ export class SenderCheck {
    */
   hand(sender: Sender, go: (isCurrent: boolean) => void): void {
     const isCurrent = isOfWorker(sender.mailbox) ? this.#isCurrent(sender) : true;
-    if (typeof isCurrent === 'boolean' && this.#last === undefined) return go(isCurrent);
+    if (typeof isCurrent === 'boolean' && this.#last === undefined) return this.#go(isCurrent, go);
     const waiting = Promise.all([isCurrent, this.#last])
-      .then(([answer]) => go(answer))
+      .then(([answer]) => this.#go(answer, go))
       .catch((error: unknown) => {
         // The link has ended: the letter comes again by another.
         if (!(error instanceof BrokerError)) this.#parts.caught(error);
@@ -59,6 +61,11 @@ export class SenderCheck {
         if (this.#last === waiting) this.#last = undefined;
       });
     this.#last = waiting;
+  }
+
+  /** Those that waited behind one whose answer was never given come here, too. */
+  #go(isCurrent: boolean, go: (isCurrent: boolean) => void): void {
+    if (!this.#parts.isOver()) go(isCurrent);
   }
 
   #isCurrent(sender: Sender): boolean | Promise<boolean> {
@@ -82,11 +89,16 @@ export class SenderCheck {
   /** Rejects with a BrokerError when the link has ended. */
   async #ask({ mailbox, credential }: Sender): Promise<boolean> {
     const { told, self } = this.#parts;
-    let isRefused = false;
-    told.tell(hereSubject(mailbox, self, credential), nothing, undefined, ({ reason }) => {
-      isRefused ||= reason === 'not_allowed';
-    });
-    await told.settled();
-    return !isRefused;
+    const subject = hereSubject(mailbox, self, credential);
+    for (;;) {
+      let isCurrent: boolean | undefined;
+      const number = told.tell(subject, nothing, undefined, ({ reason }) => {
+        isCurrent = reason !== 'not_allowed';
+      });
+      await told.settled();
+      if (isCurrent !== undefined) return isCurrent;
+      if (told.remembers(number)) return true;
+      // So many letters were told meanwhile that a refusal would not have been heard.
+    }
   }
 }

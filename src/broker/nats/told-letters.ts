@@ -40,7 +40,13 @@ export class ToldLetters {
     wire.onViolation((subject) => this.#violated(subject));
   }
 
-  tell(subject: string, body: Uint8Array, headers: MsgHdrs | undefined, refused: Told['refused']) {
+  /** Returns its number. */
+  tell(
+    subject: string,
+    body: Uint8Array,
+    headers: MsgHdrs | undefined,
+    refused: Told['refused'],
+  ): number {
     const number = this.#next;
     this.#next += 1;
     this.#told.set(number, { subject, bytes: body.length, refused });
@@ -49,6 +55,12 @@ export class ToldLetters {
     const reply = `${this.#inbox}.${number}`;
     this.#wire.publish(subject, body, headers === undefined ? { reply } : { reply, headers });
     this.#confirming ??= this.#confirmLater();
+    return number;
+  }
+
+  /** False once the server has refused it or a later ping was answered, and where too many were told after it. */
+  remembers(number: number): boolean {
+    return this.#told.has(number);
   }
 
   /** Of those that are remembered: what the server may not have yet. */

@@ -57,7 +57,10 @@ describe('a modern connection', () => {
     subscriptions.listenFor(server, bareClass);
     expect([listens(server).length, server.cancelled]).toEqual([9, []]);
     expect(listens(server).at(-1)).toEqual({ toolsListChanged: true });
+    const unheard: string[] = [];
+    subscriptions.unheard = ({ key }) => unheard.push(key);
     subscriptions.listenFor(server, clients(8));
+    expect(unheard).toEqual([clients(1).key]);
     expect([listens(server).length, server.cancelled.length]).toEqual([10, 1]);
     subscriptions.listenFor(server, clients(1));
     expect(listens(server).length).toBe(11);

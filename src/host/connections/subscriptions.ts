@@ -23,15 +23,22 @@ interface Watched {
   confirmed: Promise<void> | undefined;
 }
 
+interface ClassStream {
+  readonly clients: ClientClass;
+  readonly stream: ListenStream;
+}
+
 export class Subscriptions {
   /** Told when the stream of changes is there again after a while: some may not have been heard. */
   missed: () => void = ignored;
+  /** Told when the stream of a class was closed for want of room: changes of its lists are not heard. */
+  unheard: (clients: ClientClass) => void = ignored;
   readonly #clock: Clock;
   readonly #supervisor: () => Supervisor<Connection>;
   /** By address; each is there for as long as a client watches it, and clients may watch so many. */
   readonly #watched = new Map<string, Watched>();
   /** Of the connection, by class of clients; at most maxStreams. */
-  readonly #streams = new Map<string, ListenStream>();
+  readonly #streams = new Map<string, ClassStream>();
   /** The class that the connection was made for. */
   readonly #clients: () => ClientClass;
   #connection: Connection | undefined;
@@ -174,31 +181,42 @@ export class Subscriptions {
     this.#stream(connection, clients, () => []).open();
   }
 
+  /** Clients of this class are served as others from now on. */
+  leave(clients: ClientClass): void {
+    if (clients.key !== this.#clients().key) this.#close(clients);
+  }
+
   /** The one of this class, or a new one. */
   #stream(
     connection: Connection,
-    { key, capabilities }: ClientClass,
+    clients: ClientClass,
     uris: () => readonly string[],
   ): ListenStream {
+    const { key, capabilities } = clients;
     const known = this.#streams.get(key);
-    if (known) return known;
+    if (known) return known.stream;
     const missed = () => this.missed();
     const clock = this.#clock;
     const stream = new ListenStream({ clock, connection, capabilities, uris, missed });
-    this.#streams.set(key, stream);
+    this.#streams.set(key, { clients, stream });
     return stream;
   }
 
   #closeOldest(): void {
     const own = this.#clients().key;
-    const oldest = [...this.#streams.keys()].find((key) => key !== own);
+    const oldest = [...this.#streams.values()].find(({ clients }) => clients.key !== own);
     if (oldest === undefined) return;
-    this.#streams.get(oldest)?.close();
-    this.#streams.delete(oldest);
+    this.#close(oldest.clients);
+    this.unheard(oldest.clients);
+  }
+
+  #close({ key }: ClientClass): void {
+    this.#streams.get(key)?.stream.close();
+    this.#streams.delete(key);
   }
 
   #endStreams(): void {
-    for (const stream of this.#streams.values()) stream.ended();
+    for (const { stream } of this.#streams.values()) stream.ended();
     this.#streams.clear();
   }
 

@@ -43,23 +43,28 @@ export class Catalogues {
   readonly #make: (aim: Aim, own: () => ClassCatalogue) => Catalogue;
   readonly #facts: () => Facts;
   readonly #isHeld: (catalogue: Catalogue) => boolean;
+  readonly #gaveUp: (aim: Aim) => void;
   readonly #now: () => number;
   /** At most maxClasses, and one more for each connection. */
   #entries: ClassCatalogue[] = [];
   /** Of clients that have connections of their own, at most maxClasses each and one for each connection; gone with the client. */
   readonly #own = new Map<string, ClassCatalogue[]>();
 
-  /** `isHeld`: is there a connection that was opened for this catalogue? */
+  /** `isHeld`: is there a connection that was opened for this catalogue? `gaveUp`: this one is gone. */
   constructor(
     make: (aim: Aim, own: () => ClassCatalogue) => Catalogue,
     facts: () => Facts,
-    isHeld: (catalogue: Catalogue) => boolean,
+    edges: {
+      readonly isHeld: (catalogue: Catalogue) => boolean;
+      readonly gaveUp: (aim: Aim) => void;
+    },
     now: () => number,
   ) {
     this.#now = now;
     this.#make = make;
     this.#facts = facts;
-    this.#isHeld = isHeld;
+    this.#isHeld = edges.isHeld;
+    this.#gaveUp = edges.gaveUp;
   }
 
   /** Those that classes of clients share come first. */
@@ -196,6 +201,7 @@ export class Catalogues {
     );
     const gone = unused.find(({ isRead }) => !isRead) ?? unused[0];
     this.#entries = this.#entries.filter((entry) => entry !== gone);
+    if (gone) this.#gaveUp(gone.aim);
     return gone !== undefined;
   }
 

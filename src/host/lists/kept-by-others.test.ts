@@ -32,6 +32,7 @@ function processes() {
       ...{ config, specHash: 'hash', clock, kept, asks: () => false, toolsRead: () => {} },
       facts: new ServerFacts(verdicts, 'hash', clock, () => {}),
       isHeld: () => true,
+      gaveUp: () => {},
       caught: (error) => {
         throw error;
       },

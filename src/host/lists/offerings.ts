@@ -9,6 +9,7 @@ import type { ServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { contain, ignored } from '../../kernel/contain.ts';
 import type { Connection, Greeting } from '../../upstream/connection.ts';
+import type { ClientClass } from '../connections/client-class.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ListChange } from '../host-news.ts';
 import type { ServerFacts } from '../servers/server-facts.ts';
@@ -30,6 +31,8 @@ export interface OfferingsParts {
   readonly toolsRead: (tools: number, invalid: number, changed: readonly string[]) => void;
   /** Whether there is a connection that was opened for this. */
   readonly isHeld: (catalogue: Catalogue) => boolean;
+  /** The lists of this class are not kept any more: its clients are served as others. */
+  readonly gaveUp: (aim: Aim) => void;
   /** An unexpected error while something was stored. */
   readonly caught: (error: unknown) => void;
   /** A list was read. */
@@ -53,7 +56,7 @@ export class Offerings {
         read: (kind, change) => this.#read(own(), kind, change),
       });
     const facts = () => parts.facts.now;
-    this.#catalogues = new Catalogues(make, facts, parts.isHeld, () => parts.clock.now());
+    this.#catalogues = new Catalogues(make, facts, parts, () => parts.clock.now());
   }
 
   /** What a connection made for these clients fills. */
@@ -120,24 +123,32 @@ export class Offerings {
     for (const { catalogue } of this.#catalogues.all()) catalogue.reconfigure(config);
   }
 
-  /** The lists of the server may have changed: they are read again when a client next asks. */
-  doubt(aim: Aim): void {
+  /**
+   * The lists of the server may have changed, for all that use a connection with this aim or for one class of them: they
+   * are read again when a client next asks.
+   */
+  doubt(aim: Aim, clients?: ClientClass): void {
     for (const { catalogue } of this.#catalogues.readOn(aim)) {
+      if (clients !== undefined && catalogue.aim.clients.key !== clients.key) continue;
       for (const kind of listKinds) catalogue.changed(kind);
     }
   }
 
   /**
-   * There is a new connection, on which the lists for these clients are read now: those for others are read on it
-   * when they are next needed, and decide nothing until then.
+   * There is a new connection, on which the lists for these clients are read now: those for others are to be read on it
+   * as well, and decide nothing until then. Returns those of them that clients were shown in this run: they may listen,
+   * and ask for nothing.
    */
-  renewed(aim: Aim): void {
+  renewed(aim: Aim): readonly Catalogue[] {
     const own = this.of(aim);
-    for (const entry of this.#catalogues.readOn(aim)) {
-      if (entry === own) continue;
-      entry.catalogue.forget();
-      for (const kind of listKinds) entry.catalogue.changed(kind);
+    const others = this.#catalogues.readOn(aim).filter((entry) => entry !== own);
+    for (const { catalogue } of others) {
+      catalogue.forget();
+      for (const kind of listKinds) catalogue.changed(kind);
     }
+    return others
+      .filter(({ shownAt }) => shownAt !== Number.NEGATIVE_INFINITY)
+      .map(({ catalogue }) => catalogue);
   }
 
   /** What comes on this connection from now on is for one client only. */

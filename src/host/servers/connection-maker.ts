@@ -146,13 +146,16 @@ export class ConnectionMaker {
     offerings.greeted(aim, connection.greeting);
     // A reserved connection is to the same server: its common lists need not be read again.
     const isKnown = slot.owner !== null && slot.aim.owner === undefined && catalogue.isFresh;
-    if (!isKnown) offerings.renewed(aim);
+    const shown = isKnown ? [] : offerings.renewed(aim);
     this.#roots.connected(slot, connection, !isKnown);
     slot.subscriptions.connected(connection);
+    for (const one of shown) slot.subscriptions.listenFor(connection, one.aim.clients);
     if (!signal.aborted && !isKnown) {
       const [tools, others] = this.#readLists(catalogue, connection);
       if (slot.aim.owner === undefined) common.reads(Promise.allSettled([tools, ...others]));
       await tools;
+      // Clients of other classes may only listen: they hear of it if their lists are others now.
+      for (const one of shown) this.#readAll(one, connection);
     }
     // While they were read it may have been sent data of a client: then it has lists of its own.
     const own = slot.catalogue === catalogue ? undefined : slot.catalogue;
@@ -169,6 +172,12 @@ export class ConnectionMaker {
     this.#listing.add(connection);
     const tools = catalogue.tryLoad(connection).finally(() => this.#listing.delete(connection));
     return [tools, others];
+  }
+
+  /** Without waiting; what fails is read when it is next asked for. */
+  #readAll({ lists }: Catalogue, connection: Connection): void {
+    const kinds = this.#parts.hasClients ? listKinds : [];
+    for (const kind of kinds) lists.load(kind, connection).catch(notNeededNow);
   }
 
   #notified(

@@ -5,6 +5,7 @@
 
 import type { ServerConfig } from '../../config/schema.ts';
 import { specHash } from '../../config/spec-hash.ts';
+import type { Aim } from '../connections/connection-slot.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { KeptRecord } from '../lists/kept-catalogues.ts';
 import type { ListKind } from '../lists/listings.ts';
@@ -18,6 +19,8 @@ export interface KnowledgeListener {
   readonly asks: () => boolean;
   /** Is there a connection that this is read on? */
   readonly isHeld: (catalogue: Catalogue) => boolean;
+  /** The lists of this class are not kept any more. */
+  readonly gaveUp: (aim: Aim) => void;
   /** A fact is known that was not. */
   readonly learnt: () => void;
 }
@@ -40,6 +43,7 @@ export class ServerKnowledge {
       facts: this.facts,
       asks: listener.asks,
       isHeld: listener.isHeld,
+      gaveUp: listener.gaveUp,
       toolsRead: (tools, invalid, changed) => {
         events.emit({ kind: 'tools', server: name, tools, invalid });
         if (changed.length > 0) parts.toolsChanged(name, changed);

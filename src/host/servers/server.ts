@@ -81,6 +81,7 @@ export class Server {
       make: (owner, aim) => {
         const slot = new ConnectionSlot(owner, aim, clock, (one) => this.#supervise(one));
         slot.subscriptions.missed = () => this.offerings.doubt(slot.aim);
+        slot.subscriptions.unheard = (clients) => this.offerings.doubt(slot.aim, clients);
         return slot;
       },
     });
@@ -136,6 +137,11 @@ export class Server {
     return new ServerKnowledge(this.name, this.#config, this.#parts, {
       asks: () => this.slots.asks,
       isHeld: (catalogue) => this.slots.isHeld(catalogue),
+      gaveUp: (aim) => {
+        for (const slot of this.slots.all()) {
+          if (isSameButClass(slot.aim, aim)) slot.subscriptions.leave(aim.clients);
+        }
+      },
       learnt: () => this.#learnt(),
     });
   }

@@ -76,8 +76,8 @@ export class BrokerError extends Error {
 
 /** What to do for another credential, for who runs the broker. */
 const makingOf = {
-  embedded: 'token revoke and token add, there',
-  nats: 'token add and broker nats-config, there, and a reload of the server',
+  embedded: 'holdfast token revoke NAME and holdfast token add, on that machine',
+  nats: 'holdfast token revoke NAME, holdfast token add and holdfast broker nats-config, where its config is made, and a reload of the server',
 } as const;
 
 /** What may be wrong with a credential, and what to do. */

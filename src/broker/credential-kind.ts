@@ -32,7 +32,7 @@ export function assertCredential(
   const found = broker === 'nats' ? natsHolder(credential) : embeddedHolder(credential);
   if (found === undefined || found === holder) return;
   throw mismatch(
-    `this is the credential of ${a(found)}, and ${a(holder)} is needed here: make one where the broker runs, with: token add ${wordsFor[holder]}`,
+    `this is the credential of ${a(found)}, and ${a(holder)} is needed here: make one where the broker runs, with: holdfast token add ${wordsFor[holder]}`,
   );
 }
 
@@ -49,12 +49,12 @@ function natsHolder(credential: string): Holder {
 function embeddedHolder(credential: string): Holder | undefined {
   if (credential.startsWith(ofNats)) {
     throw mismatch(
-      'this credential is one for a NATS server: use a nats:// address, or a secret that token add has printed where the broker runs',
+      'this credential is one for a NATS server: use a nats:// address, or a secret that holdfast token add has printed where the broker runs',
     );
   }
   if (!alphabet.test(credential)) {
     throw mismatch(
-      'this credential has a character that none has, such as a space or the end of a line: use what token add has printed, and nothing else',
+      'this credential has a character that none has, such as a space or the end of a line: use what holdfast token add has printed, and nothing else',
     );
   }
   return embedded.find(([prefix]) => credential.startsWith(prefix))?.[1];

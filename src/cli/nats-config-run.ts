@@ -37,16 +37,17 @@ export async function printNatsConfig(
   const address = await addressOf(shell, wish);
   const place = await brokerPlace(shell, wish.dir, configFile);
   const stored = await withCredentials(shell, place, storedCredentials);
-  const records = unexpired(shell, stored, wish.dir);
+  const where = wish.dir === undefined ? '' : ` --dir ${shellWord(wish.dir)}`;
+  const records = unexpired(shell, stored, where);
   if (records.length === 0) {
     throw new Fault(
       'not_found',
-      'there are no members: add them with holdfast token add --orchestrator NAME, and holdfast token add --worker NAME --role ROLE --to ORCHESTRATOR',
+      `there are no members: add them with holdfast token add --orchestrator NAME${where}, and holdfast token add --worker NAME --role ROLE --to ORCHESTRATOR${where}`,
     );
   }
   const folder = resolve(shell.cwd, wish.out ?? join(place.folder, 'nats'));
   const storeDir = resolve(shell.cwd, wish.storeDir ?? join(folder, 'store'));
-  const { config, ...changes } = await made(records, folder, { storeDir, ...address });
+  const { config, ...changes } = await made(records, folder, { storeDir, where, ...address });
   if (isJson) {
     const credentials = records.map(({ mailbox }) => credentialFile(folder, mailbox));
     shell.out.json({ config, credentials, ...changes });
@@ -62,10 +63,9 @@ export async function printNatsConfig(
 function unexpired(
   shell: Shell,
   stored: readonly CredentialRecord[],
-  dir: string | undefined,
+  where: string,
 ): readonly CredentialRecord[] {
   const now = shell.clock.wallNow();
-  const where = dir === undefined ? '' : ` --dir ${shellWord(dir)}`;
   return stored.filter((record) => {
     if (record.expiresAt === null || now < record.expiresAt) return true;
     const name = memberName(record);

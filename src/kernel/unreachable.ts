@@ -3,8 +3,8 @@
 const causes: ReadonlyMap<string | undefined, string> = new Map([
   ['ENOTFOUND', 'the host name is not known here; correct the address'],
   ['EAI_AGAIN', 'the host name cannot be looked up now; check the network, or correct the address'],
-  ['EHOSTUNREACH', 'no way leads to that host; check the network, or correct the address'],
-  ['ENETUNREACH', 'no way leads to that network; check the network, or correct the address'],
+  ['EHOSTUNREACH', 'there is no route to that host; check the network, or correct the address'],
+  ['ENETUNREACH', 'there is no route to that network; check the network, or correct the address'],
 ]);
 
 /** `program`: what should listen there, and how it is started. */

@@ -33,6 +33,14 @@ describe('the config of a NATS server', () => {
     );
   });
 
+  it('has nobody whose credential expires: it is said how to exchange it, for the directory that was named #command-line', () => {
+    const expiring = { ...members.ann, expiresAt: 1, to: ['boss', 'chief'] };
+    const listed = [{ identity: expiring, credential: { password: 'x' } }];
+    const words =
+      'holdfast token revoke ann --dir d, and holdfast token add --worker ann --role reader --to boss chief --dir d';
+    expect(() => natsConfig(listed, { storeDir: '/tmp', where: ' --dir d' })).toThrow(words);
+  });
+
   it('gives the next credential of a worker an account of its own, and an orchestrator the same #broker-identity', () => {
     const accounts = (id: string) =>
       configWith(id).flatMap((line) => /^ {2}"([^"]*)" \{$/.exec(line)?.[1] ?? []);

@@ -6,6 +6,7 @@
 // ask for its own mail could delete the streams of others (docs/decisions/0026-broker.md).
 
 import { BrokerError } from '../broker-error.ts';
+import { memberName } from '../credentials/credential-record.ts';
 import { type Identity, mayWrite, senderOf } from '../identity.ts';
 import { mailboxBytes } from './limits.ts';
 import {
@@ -31,6 +32,8 @@ export interface NatsConfigOptions {
   readonly listen?: string;
   /** Files of the certificate and its key. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
+  /** How a command names the directory of the members, such as " --dir DIR"; absent: it need not be named. */
+  readonly where?: string;
 }
 
 /** Above the longest body, for headers. */
@@ -39,7 +42,7 @@ const maxPayload = 1024 * 1024 + 64 * 1024;
 /** Throws a BrokerError if a member has what a NATS server cannot do. */
 export function natsConfig(members: readonly NatsMember[], options: NatsConfigOptions): string {
   const { storeDir, listen = '127.0.0.1:4222', tls } = options;
-  for (const { identity } of members) assertLasting(identity);
+  for (const { identity } of members) assertLasting(identity, options);
   const identities = members.map(({ identity }) => identity);
   const accounts = members.map((member) => account(member, identities));
   return [
@@ -59,9 +62,12 @@ export function natsConfig(members: readonly NatsMember[], options: NatsConfigOp
   ].join('\n');
 }
 
-function assertLasting({ mailbox, expiresAt }: Identity): void {
-  if (expiresAt === null) return;
-  const words = `the credential of ${mailbox} expires, and a user in the config of a NATS server cannot: revoke it (holdfast token revoke), and add it again without --expires`;
+function assertLasting(identity: Identity, { where = '' }: NatsConfigOptions): void {
+  if (identity.expiresAt === null) return;
+  const name = memberName(identity);
+  const { kind, role, to } = identity;
+  const rest = kind === 'worker' ? ` --role ${role} --to ${to.join(' ')}` : '';
+  const words = `the credential of ${name} expires, and a user in the config of a NATS server cannot: exchange it for one that does not, with holdfast token revoke ${name}${where}, and holdfast token add --${kind} ${name}${rest}${where}`;
   throw new BrokerError('unsupported', words);
 }
 

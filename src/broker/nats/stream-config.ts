@@ -12,7 +12,7 @@ export interface StreamConfig {
   readonly discard: 'new' | 'old';
   readonly storage: 'file' | 'memory';
   readonly max_msgs: number;
-  /** A subject names the sender and its seat. */
+  /** A subject names the sender, its credential and its seat. */
   readonly max_msgs_per_subject?: number;
   readonly discard_new_per_subject?: boolean;
   readonly max_bytes: number;

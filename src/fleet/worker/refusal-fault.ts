@@ -23,7 +23,7 @@ const codes: Readonly<Record<BrokerRefusal, FaultCode>> = {
 /** What the message of the broker does not say. */
 const nextSteps: Partial<Record<BrokerRefusal, string>> = {
   not_allowed:
-    '; check the name: a credential is made for the orchestrators that it names (token add --to, where the broker runs)',
+    '; check the name: a credential is made for the orchestrators that it names (where the broker runs: holdfast token add --worker NAME --role ROLE --to ORCHESTRATOR)',
 };
 
 /** `facts.dispatched`: whether the orchestrator may have the request. */

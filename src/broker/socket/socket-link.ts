@@ -1,11 +1,14 @@
 // A link to the embedded broker over a WebSocket. It is opened by a credential in the request for the upgrade and
 // a hello; from then on each question has a number, and its answer the same. When the link ends, everything that
 // waits is rejected with the reason, or as lost where the reason could be taken for an answer. It is never opened again: its user opens another (`reconnecting`).
+// The broker judges a letter when it hands it over. The link of an orchestrator that has stood still ends, with nothing more read from
+// it: by the next link the broker hands over what is allowed and in time then.
 
 import type { Writable } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Clock } from '../../kernel/clock.ts';
 import { RingMap } from '../../kernel/ring-map.ts';
+import { isOfWorker } from '../address.ts';
 import { BrokerError, isEndOfLink } from '../broker-error.ts';
 import type { Letter, Link, Mail, MailReader, Sender } from '../contract.ts';
 import { refusalOf } from './close-codes.ts';
@@ -22,6 +25,7 @@ import {
   subprotocol,
 } from './frames.ts';
 import { refusedUpgrade } from './refused-upgrade.ts';
+import { StallWatch } from './stall-watch.ts';
 import { isUnseen } from './web-socket-head.ts';
 
 export interface SocketLinkOptions {
@@ -145,6 +149,8 @@ class SocketLink implements Link {
   /** When something was last heard. */
   #heardAt: number;
   #silence: Disposable;
+  /** Of an orchestrator. */
+  readonly #stalls: StallWatch | undefined;
 
   constructor(
     { socket, stream, url, clock }: OpenedSocket,
@@ -163,6 +169,7 @@ class SocketLink implements Link {
     this.#clock = clock;
     this.#heardAt = clock.now();
     this.#silence = this.#watch(silentAfterMs);
+    if (!isOfWorker(mailbox)) this.#stalls = new StallWatch(clock, (ms) => this.#stoodStill(ms));
     socket.on('message', (data: Buffer) => this.#received(data));
     socket.on('ping', () => {
       this.#heardAt = clock.now();
@@ -204,11 +211,7 @@ class SocketLink implements Link {
   }
 
   async close(): Promise<void> {
-    this.#finish(new BrokerError('closed', 'the link was closed'));
-    this.#writer.flush();
-    this.#socket.close(1_000);
-    // A broker that does not answer is not waited for.
-    this.#clock.after(1_000, () => this.#socket.terminate(), true);
+    this.#leave(new BrokerError('closed', 'the link was closed'));
     await this.ended;
   }
 
@@ -250,8 +253,24 @@ class SocketLink implements Link {
     return this.#clock.after(ms, look, true);
   }
 
+  #leave(why: BrokerError): void {
+    this.#finish(why);
+    this.#writer.flush();
+    this.#socket.close(1_000);
+    // A broker that does not answer is not waited for.
+    this.#clock.after(1_000, () => this.#socket.terminate(), true);
+  }
+
+  #stoodStill(ms: number): void {
+    const words = `this process stood still for ${Math.round(ms)} ms; what waits is asked for again`;
+    this.#leave(new BrokerError('lost', words));
+  }
+
   #received(data: Buffer): void {
     this.#heardAt = this.#clock.now();
+    this.#stalls?.look();
+    // What is not read any more comes again by the next link.
+    if (this.#over !== undefined) return;
     const frame = decodeHubFrame(data);
     if (frame === undefined) {
       this.#finish(new BrokerError('not_a_broker', `${this.#url} sent what is no frame`));
@@ -312,6 +331,7 @@ class SocketLink implements Link {
     const over = isEndOfLink(why) ? why : new BrokerError('lost', why.message);
     this.#over = over;
     this.#silence[Symbol.dispose]();
+    this.#stalls?.[Symbol.dispose]();
     const [waiting, told] = [this.#waiting.values(), this.#told.values()];
     this.#waiting.clear();
     this.#told.clear();

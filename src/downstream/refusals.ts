@@ -37,6 +37,15 @@ export function invalidParams(what: string): ErrorToSend {
   return { code: rpcCodes.invalidParams, message: `Invalid params: ${what}` };
 }
 
+/**
+ * A follow-up whose state is not known here, perhaps because the process that gave it has ended: the call that it was to
+ * continue was sent.
+ */
+export function unknownState(why: string): ErrorToSend {
+  const { record } = new Fault('outcome_unknown', why, { dispatched: 'maybe' });
+  return { code: rpcCodes.invalidParams, message: why, data: JSON.stringify(record) };
+}
+
 /** A parameter that must be text; undefined if it is not there, or not text. */
 export function textParam(
   { message }: Incoming,

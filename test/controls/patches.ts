@@ -589,6 +589,31 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'unsent-later-round',
+    breaks:
+      'A call whose server has asked for input says that it was not sent if it cannot be sent again with the answer.',
+    file: 'src/host/call/call.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/relay/later-rounds.test.ts'],
+    promise: 'true-dispatched',
+    edits: [{ find: 'overAllRounds(parts, request, failed)', replace: 'failed' }],
+  },
+  {
+    id: 'letters-after-a-stall',
+    breaks:
+      'An orchestrator that has stood still begins letters that lay on its socket, also of workers that were revoked meanwhile.',
+    file: 'src/broker/socket/stall-watch.ts',
+    foundBy: 'tests',
+    tests: ['src/broker/socket/stalled-link.test.ts'],
+    promise: 'broker-identity',
+    edits: [
+      {
+        find: 'if (ms < stalledAfterMs) return;',
+        replace: 'if (ms < Number.POSITIVE_INFINITY) return;',
+      },
+    ],
+  },
+  {
     id: 'joined-error',
     breaks: 'A call that waited for the equal call of another client gets the error of that one.',
     file: 'src/host/call/call.ts',

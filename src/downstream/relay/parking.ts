@@ -7,8 +7,8 @@
 import type { ClientAnswer, Question } from '../../host/connections/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { ownerIdIn } from '../../policy/principal.ts';
-import { rpcCodes } from '../../wire/eras.ts';
 import type { Incoming } from '../incoming.ts';
+import { unknownState } from '../refusals.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
 import { type Deliver, ParkedCall, type ParkedState, requestFingerprint } from './parked-call.ts';
 import type { Seal } from './seal.ts';
@@ -75,11 +75,9 @@ export class Parking {
     const call = this.#byId.get(state.parked);
     const isIts = state.principal === incoming.principal.id && call?.fingerprint === fingerprint;
     if (!call || !isIts) {
-      incoming.error({
-        code: rpcCodes.invalidParams,
-        message:
-          'requestState does not belong to this request, or has expired; if the call may be repeated, send it again without it',
-      });
+      const why =
+        'requestState does not belong to this request, or has expired; if the call may be repeated, send it again without it';
+      incoming.error(unknownState(why));
     } else call.resume(incoming, state.round);
     return true;
   }

@@ -23,7 +23,7 @@ import type { Edit } from '../../wire/splice.ts';
 import { ClientCapabilities } from '../clients/client-capabilities.ts';
 import type { Incoming } from '../incoming.ts';
 import { drainedFault, drainingFault } from '../outgoing/draining-faults.ts';
-import { faultError, faultResult, methodNotFound, unknownName } from '../refusals.ts';
+import { faultError, faultResult, methodNotFound, unknownName, unknownState } from '../refusals.ts';
 import {
   asksForTask,
   type Sent,
@@ -112,7 +112,9 @@ export class Relay {
       return to.settled?.();
     }
     if (!incoming.isLate) return this.#carry(incoming, to, follow, 0);
-    const fault = drainingFault(to.server);
+    const refusal = drainingFault(to.server);
+    // Of a later round: the call may have had its effect.
+    const fault = follow === undefined ? refusal : refusal.with({ dispatched: 'maybe' });
     to.settled?.();
     this.#parts.refused(incoming, { method: incoming.message.method ?? '', ...to }, fault);
     this.#deliverFault(incoming, to, fault);
@@ -144,6 +146,7 @@ export class Relay {
           if (this.#parts.isHeard(incoming)) incoming.progressed(params);
         }),
       isContinued: rounds > 0,
+      isLaterRound: isFollowUp,
       idempotencyKey: isFollowUp ? undefined : idempotencyKeyOf(message),
       callId: incoming.callId,
       slot: to.slot,
@@ -201,10 +204,7 @@ export class Relay {
     if (this.#parts.parking.resume(incoming, opened, requestFingerprint(incoming))) return 'taken';
     const changes = this.#states.changesFor(opened, incoming, to.server);
     if (changes !== undefined) return changes;
-    incoming.error({
-      code: rpcCodes.invalidParams,
-      message: 'Invalid params: requestState was not issued for this request',
-    });
+    incoming.error(unknownState('Invalid params: requestState was not issued for this request'));
     return 'taken';
   }
 
@@ -316,7 +316,7 @@ export class Relay {
     } catch (thrown) {
       const { kind, name } = to;
       const tool = kind === 'tool' && name !== null ? { tool: name } : {};
-      const cause = faultFrom(thrown).with({ server: to.server, ...tool });
+      const cause = faultFrom(thrown).with({ server: to.server, ...tool, dispatched: 'yes' });
       this.#deliverFault(incoming, to, incoming.isDismissed ? drainedFault(cause) : cause);
     }
   }

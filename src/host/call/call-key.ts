@@ -17,7 +17,8 @@ export function callKey(
   return `holdfast/call:${callId.id}`;
 }
 
-function mayRunAgain(
+/** Whether it has no effect that a second run would repeat. */
+export function mayRunAgain(
   server: Server,
   { kind, name, method }: CallRequest['operation'],
   caller: CallRequest['caller'],

@@ -63,6 +63,8 @@ export interface CallRequest {
   readonly sentTo?: ((place: Place, token: number) => void) | undefined;
   /** It continues a call of its client that has been charged: no further call, but its bytes count. */
   readonly isContinued?: boolean;
+  /** Its server was sent it before and has asked for input: the call may have had its effect. */
+  readonly isLaterRound?: boolean;
   /** Tasks of which era its caller can follow; any other is followed for it (task-wait). */
   readonly takesTask?: Era | undefined;
 }

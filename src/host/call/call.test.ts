@@ -224,7 +224,7 @@ describe('a call through the pipeline', () => {
     expect(await carry(call, { idempotencyKey })).toMatchObject({ record: story });
   });
 
-  it('runs once for a call id while that is known, and for a day with a key of its caller’s #broker-once', async () => {
+  it('runs once for a call id while that is known, with whichever key, and for a day with a key of its caller’s #broker-once', async () => {
     const { carry, servers, clock } = newWorld({
       tools: [tool('t')],
       on: { 'tools/call': () => text('') },
@@ -235,12 +235,19 @@ describe('a call through the pipeline', () => {
     const call = toolCall('t', '{}');
     await carry(call, { callId });
     await carry(call, keyed);
+    await carry(call, { callId, idempotencyKey: 'another' });
     clock.advance(999);
     await carry(call, { callId });
-    expect(runs()).toBe(2);
+    expect(runs()).toBe(1);
     clock.advance(1);
     await carry(call, keyed);
     expect(runs()).toBe(2);
+    await carry(call, { callId });
+    await carry(call, { callId, idempotencyKey: 'another' });
+    clock.advance(1_000);
+    await carry(call, keyed);
+    expect(runs()).toBe(2);
+    clock.advance(1_000);
     await carry(call, { callId });
     expect(runs()).toBe(3);
   });

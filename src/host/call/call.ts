@@ -6,6 +6,7 @@
 
 import { CancelSignal, type Signal } from '../../kernel/cancel-signal.ts';
 import { Fault, faultFrom, faultTable } from '../../kernel/fault.ts';
+import type { KeyedCaller } from '../../policy/idempotency.ts';
 import { isOperatorOf, sharingOwnerOf } from '../../policy/principal.ts';
 import type { Entrant } from '../../supervise/admission.ts';
 import { booleanOf } from '../../wire/decode.ts';
@@ -40,6 +41,7 @@ import {
 } from './charge.ts';
 import { decide, decideAgain, decideOnAnswer, faultToTell } from './decision.ts';
 import { callFingerprint } from './fingerprint.ts';
+import { overAllRounds } from './later-round.ts';
 import { isWaiting } from './operation.ts';
 import { fetchShared } from './shared-fetch.ts';
 import { isUnrun, saysUnrun } from './unrun-answer.ts';
@@ -94,8 +96,9 @@ export async function carryCall(parts: CallParts, request: CallRequest): Promise
     const isKeyed = call.key !== undefined;
     const thrown = await (isKeyed ? paidError : countedError)(parts, call, failure);
     if (!(thrown instanceof Fault)) parts.defects.caught('a call', thrown, request.server);
-    const fault = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);
-    giveBackDenied(parts, call, fault);
+    const failed = namedFault(faultToTell(parts, call, faultFrom(thrown)), call);
+    giveBackDenied(parts, call, failed);
+    const fault = overAllRounds(parts, request, failed);
     audit?.settled(call, fault.code, fault);
     observers.ended(call, fault.code, fault);
     throw fault;
@@ -139,7 +142,7 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
     chargedOnce(parts, call, () =>
       carry(parts, server, call, callOff, undefined).then(resultBytes),
     );
-  const caller = {
+  const caller: KeyedCaller = {
     signal,
     hasLeft: () => call.hasLeft,
     isUnrun: () => call.isUnrun,
@@ -150,8 +153,27 @@ function onceByKey(parts: CallParts, server: Server, call: Call, key: unknown): 
   const folder = by && server.slots.aimOf(by).folder;
   const fingerprint = callFingerprint(call.request, folder);
   // A key that the client has given is kept for longer than its call id.
-  const keptMs = call.request.idempotencyKey === undefined ? callId?.knownMs : undefined;
-  return parts.keys.run(principal, key, fingerprint, run, caller, keptMs).then(answerOf);
+  const isClients = call.request.idempotencyKey !== undefined;
+  const keptMs = isClients ? undefined : callId?.knownMs;
+  const byKey = (by: KeyedCaller) => parts.keys.run(principal, key, fingerprint, run, by, keptMs);
+  const id = isClients ? callKey(server, call.request) : undefined;
+  if (id === undefined) return byKey(caller).then(answerOf);
+  // Its call id is claimed as well: it is the same call, whichever key it comes with.
+  const claimed = (callOff: Signal) => byKey({ ...caller, signal: untilSent(call, callOff) });
+  return parts.keys
+    .run(principal, id, fingerprint, claimed, caller, callId?.knownMs)
+    .then(answerOf);
+}
+
+/** Fires with the other, unless the call was sent by then: its answer is kept. */
+function untilSent(call: Call, callOff: Signal): Signal {
+  const signal = new CancelSignal();
+  const end = () => {
+    if (!call.hasLeft) signal.abort(callOff.reason);
+  };
+  if (callOff.aborted) end();
+  else callOff.addEventListener('abort', end, { once: true });
+  return signal;
 }
 
 function cachedOrCarried(parts: CallParts, server: Server, call: Call): Promise<Answer> {

@@ -20,6 +20,11 @@ export function saysUnrun(message: Message): boolean {
   return isRecord(value) && isUnrun(value['holdfast/fault']);
 }
 
+/** The record of a fault: what became of the call is not known. */
+export function isUnknown(record: unknown): boolean {
+  return isRecord(record) && record['code'] === 'outcome_unknown';
+}
+
 /** The record of a fault, of a call that was not dispatched. */
 export function isUnrun(record: unknown): boolean {
   return isRecord(record) && typeof record['code'] === 'string' && record['dispatched'] === 'no';

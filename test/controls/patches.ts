@@ -3588,7 +3588,7 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     promise: 'budgets-kept',
     tests: ['src/downstream/role-budgets.test.ts'],
-    edits: [{ find: 'giveBackDenied(parts, call, fault);', replace: '' }],
+    edits: [{ find: 'giveBackDenied(parts, call, failed);', replace: '' }],
   },
   {
     id: 'folded-for-each-pattern',

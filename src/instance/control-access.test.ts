@@ -69,7 +69,7 @@ function world(operator: boolean) {
     readConfig: () => Promise.reject(new Error('no config is read here')),
     taken: () => {},
     facts: () => Promise.reject(new Error('nobody asks for more')),
-    shutdown: () => {},
+    shutdown: async () => {},
   });
   /** What it says, or the code and the words of the fault. */
   const said = async (ask: Ask): Promise<string> => {

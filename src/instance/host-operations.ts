@@ -32,7 +32,7 @@ export interface InstanceHooks {
   readonly taken: (config: ReadConfig) => void;
   readonly facts: () => Promise<InstanceFacts>;
   /** Begins the end of the process. */
-  readonly shutdown: () => void;
+  readonly shutdown: () => Promise<void>;
 }
 
 export function instanceOperations(
@@ -55,6 +55,6 @@ export function instanceOperations(
       const disabled = [...loaded.disabled].map(([name, cause]) => ({ name, cause }));
       return { ...host.planFor(loaded), failed: [], disabled, isDone: false };
     },
-    shutdown: async () => shutdown(),
+    shutdown,
   };
 }

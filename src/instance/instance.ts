@@ -46,16 +46,18 @@ export class OwnInstance implements AsyncDisposable {
     this.#control = await ControlServer.open({ ...parts, path: this.place.socket });
   }
 
+  /** Whoever wants to be the instance waits from now on until this one has ended. */
+  async tellEnding(): Promise<void> {
+    await this.#lock.tell({ ...this.#self, isEnding: true });
+  }
+
   /**
    * Nothing new is begun; resolves when what operators have asked for is done, or the time is over. `isAsked`:
    * somebody wants it to end, and may want to start another one in its place.
    */
   async drain(ms: number, isAsked: boolean): Promise<void> {
     this.#isAsked = isAsked;
-    await Promise.all([
-      this.#lock.tell({ ...this.#self, isEnding: true }),
-      this.#control?.drain(ms),
-    ]);
+    await Promise.all([this.tellEnding(), this.#control?.drain(ms)]);
   }
 
   /** Nobody can reach it any more. It keeps the lock: the next instance must find the database closed. */

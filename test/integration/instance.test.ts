@@ -176,7 +176,7 @@ describe('a running instance', () => {
     await using home = await GatewayHome.create(oneServer);
     const served = await home.serve();
     using client = new HttpClient(served.url);
-    const slow = client.call('files__slow', { ms: 500 });
+    const slow = client.call('files__slow', { ms: 3_000 });
     await until(async () => (await statusOf(home)).server.inFlight === 1, 'the call is under way');
     expect((await home.run(['shutdown'])).stdout).toBe('the instance is ending\n');
     expect((await slow).result.isError).not.toBe(true);

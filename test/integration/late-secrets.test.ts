@@ -15,6 +15,7 @@ import { faultyStdio } from '../support/faulty.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { newSpawner } from '../support/recorded-child.ts';
 import { newTag, sleeper, sleepersWith, stillAlive } from '../support/sleepers.ts';
+import { until } from '../support/until.ts';
 
 async function valuesIn(cli: CommandLine, names: readonly string[]) {
   const words = ['call', 'it/whoami', `valuesOf=${JSON.stringify(names)}`, '--json'];
@@ -177,6 +178,8 @@ describe('a command for a value', () => {
     const limits = { ms: 10_000, bytes: 100 };
     const outcome = outputOf({ spec: run(tag), spawn: spawner.spawn, clock, signal, ...limits });
     const sleepers = await sleepersWith(tag, 2);
+    // They run before its time begins.
+    await until(() => clock.pending > 0, 'its time has begun');
     clock.advance(9_999);
     expect(await stillAlive(sleepers)).toHaveLength(2);
     clock.advance(1);

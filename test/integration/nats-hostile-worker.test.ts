@@ -140,7 +140,7 @@ describe('a worker with a client of its own', () => {
   it(
     'fills no mailbox for the others from one link #principal-share',
     within(async ({ broker, hostile }) => {
-      const subject = `hf.mail.boss.note.~any.${own}`;
+      const subject = `hf.mail.boss.~now.note.~any.${own}`;
       // The mailbox has room for 50,000.
       for (let count = 0; count < 60_000; count += 1) hostile.nats.publish(subject, 'x');
       await hostile.nats.flush();

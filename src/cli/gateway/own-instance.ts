@@ -161,7 +161,11 @@ export async function startControl(
       readConfig: () => inUse.read(),
       taken: (config) => inUse.take(config),
       facts,
-      shutdown: end,
+      shutdown: async () => {
+        // Before it is answered: who asks for the end may start the next one at once.
+        await instance.tellEnding();
+        end();
+      },
     }),
     serveClient: (socket, folder) => clients.add(socket, folder),
     caught: (error) => host.defects.caught('the control socket', error),

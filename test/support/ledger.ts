@@ -64,7 +64,8 @@ export function readChildren(file: string): readonly ChildRecord[] {
 }
 
 function readRecords<T>(file: string): readonly T[] {
-  const lines = readText(file).split('\n');
+  // What follows the last line end is being written at this moment.
+  const lines = readText(file).split('\n').slice(0, -1);
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as T);
 }
 

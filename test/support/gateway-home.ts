@@ -96,6 +96,7 @@ export class GatewayHome implements AsyncDisposable {
     await started.printed('\n');
     const line = started.stdout.slice(0, started.stdout.indexOf('\n'));
     const { url, token, tokenKept, pid } = JSON.parse(line) as Omit<Served, 'ended' | 'stop'>;
+    if (url === undefined) throw new Error(`it does not serve: ${line}${started.stderr}`);
     const { ended } = started;
     const stop = () => started.stop();
     return {

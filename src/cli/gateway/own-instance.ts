@@ -77,15 +77,18 @@ async function whenEnded(shell: Shell, claim: () => Promise<Claimed>): Promise<C
   for (;;) {
     const claimed = await claim();
     const isEnding = claimed.kind === 'held' && claimed.by.isEnding === true;
-    if (!isEnding || clock.now() > giveUpAt || interrupt.signal.aborted) return claimed;
-    if (!isTold) {
+    // A window that only looks whether to start one has it for a moment.
+    const isBrief = claimed.kind === 'held' && claimed.by.startedBy === null;
+    const isPassing = isEnding || isBrief;
+    if (!isPassing || clock.now() > giveUpAt || interrupt.signal.aborted) return claimed;
+    if (isEnding && !isTold) {
       const { pid } = claimed.by;
       const isHere = (await isAlive(claimed.by)) === true;
       const who = isHere ? `process ${pid}` : 'in another container';
       const told = `the instance that runs is ending (${who}); this one starts when it has ended`;
       remark(shell, isHere ? `${told}; to end it at once: kill -9 ${pid}` : told);
     }
-    isTold = true;
+    isTold ||= isEnding;
     await pause(clock, betweenLooksMs, interrupt.signal);
   }
 }

@@ -36,6 +36,22 @@ function choosy(more: () => readonly string[] = () => ['b'], all = () => ['a']):
 
 const rich = { sampling: {} };
 
+/** Its one tool is safe to repeat; what is open is not answered: the list for those who can be asked for sampling, calls. */
+function halting() {
+  const tools = [tool('a', { annotations: { readOnlyHint: true } })];
+  const isOpen = { list: false, call: false };
+  const script: Script = {
+    era: 'modern',
+    on: {
+      'tools/list': (heard) =>
+        isOpen.list && 'sampling' in declaredIn(heard) ? undefined : { tools },
+      'tools/call': () => (isOpen.call ? undefined : text('done')),
+    },
+  };
+  const gateway = newGateway({ s: script }, { config: { s: { trusted: true } } });
+  return { ...gateway, tools, isOpen };
+}
+
 describe('classes of clients of a modern server', () => {
   it.each(['modern', 'legacy'] as const)(
     'of the %s era each see their own lists, on one connection #classes',
@@ -120,6 +136,53 @@ describe('classes of clients of a modern server', () => {
     await settled();
     expect(gone.answered.error?.message).toContain('Unknown tool');
     expect(servers.s.child.heardAs('tools/call')).toHaveLength(1);
+  });
+
+  it('know whether a call may be repeated, though their list is still being read when it is made #classes #read-survives', async () => {
+    const { modern, servers, clock, tools, isOpen } = halting();
+    const [able, plain] = [modern(rich), modern()];
+    for (const peer of [plain, able]) {
+      peer.request('tools/list');
+      await settled();
+    }
+    isOpen.list = true;
+    servers.s.child.exit();
+    await clock.advanceAsync(10_000);
+    plain.call('s__a');
+    await settled();
+    const { child } = servers.s;
+    isOpen.call = true;
+    const called = able.call('s__a');
+    await settled();
+    expect(child.heardAs('tools/call')).toHaveLength(1);
+    const [, list] = child.heardAs('tools/list');
+    if (list) child.answer(list, { tools });
+    await settled();
+    expect(child.heardAs('tools/call')).toHaveLength(2);
+    Object.assign(isOpen, { list: false, call: false });
+    child.exit();
+    await clock.advanceAsync(10_000);
+    expect(called.result['content']).toEqual([{ type: 'text', text: 'done' }]);
+  });
+
+  it('have a call repeated, though the server is lost again while their list is read #classes #read-survives', async () => {
+    const { modern, servers, clock, isOpen } = halting();
+    const [able, plain] = [modern(rich), modern()];
+    for (const peer of [plain, able]) {
+      peer.request('tools/list');
+      await settled();
+    }
+    isOpen.call = true;
+    const called = able.call('s__a');
+    await settled();
+    isOpen.list = true;
+    servers.s.child.exit();
+    await clock.advanceAsync(2_000);
+    expect(servers.s.children).toHaveLength(2);
+    Object.assign(isOpen, { list: false, call: false });
+    servers.s.child.exit();
+    await clock.advanceAsync(10_000);
+    expect(called.result['content']).toEqual([{ type: 'text', text: 'done' }]);
   });
 
   it('are each listened for on a new connection, and told if their lists are others, though they ask for nothing #classes #list-news', async () => {

@@ -1079,6 +1079,34 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
+    id: 'unread-list-decides',
+    breaks: 'A call of a class whose list is just being read is sent as one that is in no list.',
+    file: 'src/host/lists/listings.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'read-survives',
+    edits: [
+      {
+        find: 'return this.isAskedOn(connection) && loading?.connection !== connection;',
+        replace: 'return this.isAskedOn(connection) && loading !== null;',
+      },
+    ],
+  },
+  {
+    id: 'lost-list-decides',
+    breaks: 'A call is given up because the server was lost again while its definition was read.',
+    file: 'src/host/call/attempts.ts',
+    foundBy: 'tests',
+    tests: ['src/downstream/modern-classes.test.ts'],
+    promise: 'read-survives',
+    edits: [
+      {
+        find: 'connection.isLost ? (listed ?? this.#call.offered) : listed;',
+        replace: 'listed;',
+      },
+    ],
+  },
+  {
     id: 'one-class-listened-for',
     breaks: 'A modern server tells only the first class of clients when its lists have changed.',
     file: 'src/host/connections/subscriptions.ts',

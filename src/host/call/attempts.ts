@@ -74,7 +74,7 @@ export class Attempts implements DeadlineListener {
         if (this.interruptedBy) throw this.interruptedBy;
         const connection =
           this.#bound() ?? this.#slot.supervisor.connection ?? (await this.#connection());
-        const offered = this.#offered() ?? (await this.#unlisted(connection));
+        const listed = this.#offered() ?? (await this.#unlisted(connection));
         const { caller, operation } = this.#call.request;
         const preparing =
           caller && this.#server.questions.preparing(this.#slot, connection, caller);
@@ -86,6 +86,8 @@ export class Attempts implements DeadlineListener {
         if (this.#server.slots.isTaken(this.#slot, caller) || this.#lacksRoots(caller)) {
           throw this.#displaced();
         }
+        // What could not be read because the connection is lost decides nothing: it refuses the call as well.
+        const offered = connection.isLost ? (listed ?? this.#call.offered) : listed;
         if (this.#call.replays > 0) this.#refuseIfChanged(this.#call.offered, offered);
         this.#refuseForeignTask(connection);
         decideAgain(this.#parts, this.#call);
@@ -253,8 +255,8 @@ export class Attempts implements DeadlineListener {
     const { kind, name } = this.#call.request.operation;
     if (kind !== 'tool' || name === null) return undefined;
     // One that is to be repeated must be known to be the same tool as before. A modern connection is made for one
-    // class of clients: for others the tools are read when they are first needed.
-    const isUnread = connection.era === 'modern' && !catalogue.lists.isAskedOn(connection);
+    // class of clients: for others the tools are read meanwhile, or when they are first needed.
+    const isUnread = connection.era === 'modern' && !catalogue.lists.isToldBy(connection);
     const isUnknown = catalogue.offered === undefined && !isUnread;
     if (isUnknown && this.#call.replays === 0) return undefined;
     const reading = catalogue.load(connection).catch((error: unknown) => {

@@ -173,6 +173,12 @@ export class Listings {
     return this.#asked.has(connection);
   }
 
+  /** Whether its tools were asked for on this connection, and answered or given up. */
+  isToldBy(connection: Connection): boolean {
+    const { loading } = this.#shelves.tools;
+    return this.isAskedOn(connection) && loading?.connection !== connection;
+  }
+
   /** Reads the list; those who ask on the same connection at the same time share one reading. */
   load(kind: ListKind, connection: Connection): Promise<Listing> {
     const shelf = this.#shelves[kind];

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Dice } from '../../test/support/dice.ts';
 import { linkPair } from '../../test/support/link-pair.ts';
 import { settled } from '../../test/support/manual-clock.ts';
-import { type Link, LinkError, linkOver } from './link.ts';
+import { type Link, linkOver } from './link.ts';
 import { frameStart } from './link-frames.ts';
 
 interface Heard {

@@ -44,10 +44,12 @@ const table: Readonly<Record<string, readonly string[]>> = {
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
   fleet: [...former, 'broker', 'host', 'downstream'],
   replicas: ['kernel', 'nats', 'store'],
+  rollout: ['kernel'],
   instance: [...former, 'broker', 'fleet', 'host', 'downstream'],
   cli: [
     ...former,
-    ...['broker', 'fleet', 'replicas', 'host', 'host-tools', 'downstream', 'instance', 'index.ts'],
+    ...['broker', 'fleet', 'replicas', 'rollout', 'host', 'host-tools', 'downstream'],
+    ...['instance', 'index.ts'],
   ],
 };
 

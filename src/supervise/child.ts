@@ -31,6 +31,19 @@ export interface Exit {
   readonly limit?: 'memoryMb' | 'processes';
 }
 
+/** Names a child among the processes of one holder; only its process layer can use it. */
+export interface ChildState {
+  readonly id: number;
+}
+
+/** A child on its way from one serving process to the next one of the same holder. */
+export interface HandedChild {
+  readonly state: ChildState;
+  /** Read from its pipes and not reported yet. */
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
 /** Called by the child's shell; never before `spawn` has returned. */
 export interface ChildListener {
   stdout(chunk: Buffer): void;
@@ -63,7 +76,18 @@ export interface Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
   /** After the exit: ends the remaining processes of the tree. Resolves to how many there were. */
   sweep(): Promise<number>;
+  /**
+   * Gives the process up to the next serving process of the same holder: nothing is reported or
+   * written here any more. Absent: it cannot be handed over. Waits for a write under way to end.
+   */
+  readonly handOver?: () => Promise<HandedChild>;
 }
 
 /** Starts a child. Throws a Fault (`unavailable`, dispatched `no`) when it cannot be started. */
 export type Spawn = (spec: ChildSpec, listener: ChildListener) => Promise<Child>;
+
+/**
+ * Takes over a child that another serving process has handed over. What was read and not reported
+ * is reported first, and nothing before this has returned.
+ */
+export type Adopt = (handed: HandedChild, listener: ChildListener) => Promise<Child>;

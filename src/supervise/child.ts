@@ -31,6 +31,19 @@ export interface Exit {
   readonly limit?: 'memoryMb' | 'processes';
 }
 
+/** What says which process it is; it means something to the process layer of the same holder only. */
+export interface ChildState {
+  readonly id: number;
+}
+
+/** A process that is given up to the next serving process of the same holder. */
+export interface HandedChild {
+  readonly state: ChildState;
+  /** Read and not reported. */
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
 /** Called by the child's shell; never before `spawn` has returned. */
 export interface ChildListener {
   stdout(chunk: Buffer): void;
@@ -63,7 +76,15 @@ export interface Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
   /** After the exit: ends the remaining processes of the tree. Resolves to how many there were. */
   sweep(): Promise<number>;
+  /**
+   * Gives the process up: nothing is reported or written here any more. Absent: it cannot be handed over. Waits for a
+   * write under way to end.
+   */
+  readonly handOver?: () => Promise<HandedChild>;
 }
 
 /** Starts a child. Throws a Fault (`unavailable`, dispatched `no`) when it cannot be started. */
 export type Spawn = (spec: ChildSpec, listener: ChildListener) => Promise<Child>;
+
+/** Takes over a child that another serving process of the same holder has given up. */
+export type Adopt = (handed: HandedChild, listener: ChildListener) => Promise<Child>;

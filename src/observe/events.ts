@@ -49,6 +49,8 @@ export type HostEvent = {
       readonly pid: number | null;
       /** How long the start took, in milliseconds. */
       readonly startMs: number;
+      /** True: it ran already, and was taken over from the process before this one. Absent otherwise. */
+      readonly isAdopted?: true;
     }
   | {
       /** The server could not be started. */

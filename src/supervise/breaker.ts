@@ -10,6 +10,7 @@ import {
   circuitAt,
   closedBreaker,
 } from './breaker-machine.ts';
+import { breakerFrom, type HandedBreaker, writtenBreaker } from './handed-supervision.ts';
 
 export type BreakerAnswer =
   | { readonly kind: 'admit'; readonly pass: number }
@@ -75,6 +76,16 @@ export class Breaker {
   /** What another host that uses the same server has learnt about it. */
   told(circuit: 'open' | 'closed'): void {
     this.#dispatch({ kind: 'told', circuit, at: this.#clock.now() });
+  }
+
+  /** For the process after this one. */
+  get written(): HandedBreaker {
+    return writtenBreaker(this.#state, this.#clock.now());
+  }
+
+  /** As it was in the process before this one. */
+  restore(handed: HandedBreaker): void {
+    this.#state = breakerFrom(handed, this.#clock.now());
   }
 
   reset(): void {

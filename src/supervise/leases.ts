@@ -20,6 +20,11 @@ export interface Lease extends AsyncDisposable {
   release(): void;
 }
 
+export interface HandedLeases {
+  readonly pinned: boolean;
+  readonly idleMs: number | null;
+}
+
 export class Leases {
   readonly #clock: Clock;
   #keepAliveMs: number;
@@ -89,6 +94,19 @@ export class Leases {
     if (pinned !== this.#state.pinned) {
       this.#dispatch({ kind: 'pinned', pinned, at: this.#clock.now() });
     }
+  }
+
+  /** For the process after this one: whether it is kept, and since when nobody uses it; null: somebody does. */
+  get written(): HandedLeases {
+    const { pinned, idleSince } = this.#state;
+    return { pinned, idleMs: idleSince === null ? null : this.#clock.now() - idleSince };
+  }
+
+  /** As it was in the process before this one; whoever used it there has no hold here. */
+  restore({ pinned, idleMs }: HandedLeases): void {
+    const idleSince = pinned ? null : this.#clock.now() - (idleMs ?? 0);
+    this.#state = { pinned, held: this.#state.held, idleSince };
+    this.#dispatch({ kind: 'elapsed', at: this.#clock.now() });
   }
 
   /** Changes the keep-alive time; the idle time so far counts. */

@@ -31,6 +31,9 @@ const deeds = fc.record({
     'reload',
     'stop',
     'closed',
+    'adopted',
+    'given',
+    'not-given',
   ),
   afterMs: fc.nat(60),
   /** 0: of the current generation; more: of an older one; -1: of one that never was. */
@@ -60,7 +63,8 @@ const histories = fc
 class Run {
   #state: LifeState = Object.freeze(unborn);
   #now = 0;
-  #starts = 0;
+  /** The highest generation so far, started here or taken over. */
+  #highest = 0;
   /** The generation that was started and of which no end was reported. */
   #alive: number | undefined;
   #waiters = 0;
@@ -75,6 +79,10 @@ class Run {
     if (event.kind === 'wanted') this.#waiters += 1;
     if (event.kind === 'end') this.#hasEnded = true;
     this.#buryAfter(event, before);
+    if (event.kind === 'adopted' && before.phase.kind !== 'ended') {
+      this.#highest = event.generation - Number(before.phase.kind === 'idle');
+    }
+    this.#checkGiven(before, event, effects);
     for (const effect of effects) this.#account(effect);
     this.#check(before, event, effects);
     // The supervisor asks again after a reload if somebody needs the server.
@@ -101,6 +109,8 @@ class Run {
         return { kind, at, wanted };
       case 'closed':
         return { kind, generation, at, wanted };
+      case 'adopted':
+        return { kind, generation: this.#highest + 1 + Math.max(0, age), since: at - 100 };
       case 'unwanted':
         // The leases never say so while somebody holds one.
         return this.#waiters > 0 ? { kind: 'elapsed', at, wanted } : { kind };
@@ -114,16 +124,28 @@ class Run {
     const phase = before.phase.kind;
     const isDeath =
       (event.kind === 'start-failed' && phase === 'starting') ||
-      (event.kind === 'lost' && phase === 'ready') ||
+      (event.kind === 'lost' && (phase === 'ready' || isBeingAdopted(before.phase))) ||
       (event.kind === 'closed' && phase === 'stopping');
     if (isDeath) this.#alive = undefined;
   }
 
+  /** Given away, it lives elsewhere: here it is neither closed nor counted. */
+  #checkGiven(before: LifeState, event: LifeEvent, effects: readonly LifeEffect[]): void {
+    if (before.phase.kind !== 'ready' || before.phase.isGiven !== true) return;
+    const isForgiven = event.kind === 'reload' || event.kind === 'stop';
+    assert(isForgiven || this.#state.restarts === before.restarts, 'counted what was given away');
+    const isTouched = effects.some(({ kind }) => kind === 'close' || kind === 'start');
+    assert(!isTouched, 'closed or restarted what was given away');
+    if (effects.some(({ kind }) => kind === 'discard') && event.kind !== 'started') {
+      this.#alive = isAlive(this.#state.phase) ? this.#alive : undefined;
+    }
+  }
+
   #account(effect: LifeEffect): void {
     if (effect.kind === 'start') {
-      this.#starts += 1;
+      this.#highest += 1;
       assert(this.#alive === undefined, 'two generations live at once');
-      assert(effect.generation === this.#starts, 'generations are not counted one by one');
+      assert(effect.generation === this.#highest, 'generations are not counted one by one');
       assert(!this.#hasEnded, 'started after the end');
       this.#alive = effect.generation;
     }
@@ -139,9 +161,11 @@ class Run {
 
   #check(before: LifeState, event: LifeEvent, effects: readonly LifeEffect[]): void {
     const { phase, generation } = this.#state;
-    assert(generation === this.#starts, 'the generation and the starts differ');
+    assert(this.#state.highest === this.#highest, 'the highest generation and the starts differ');
+    assert(generation >= before.generation, 'the generation went back');
     assert(isAlive(phase) === (this.#alive !== undefined), 'the phase is not what lives');
-    if ('generation' in event && event.generation !== before.generation) {
+    const isStranger = 'generation' in event && event.generation !== before.generation;
+    if (isStranger && event.kind !== 'adopted') {
       assert(this.#state === before, 'a stranger changed something');
     }
     if (before.phase.kind === 'ejected' && phase.kind !== 'ejected') {
@@ -165,6 +189,10 @@ class Run {
       assert(isComing, 'somebody waits for nothing');
     }
   }
+}
+
+function isBeingAdopted(phase: Phase): boolean {
+  return phase.kind === 'starting' && phase.adoptedSince !== undefined;
 }
 
 function isAlive(phase: Phase): boolean {
@@ -205,13 +233,15 @@ describe('the lifecycle of a server, for any events', () => {
     const phases: readonly Phase[] = [
       { kind: 'idle', notBefore: 0 },
       { kind: 'starting' },
+      { kind: 'starting', adoptedSince: 0 },
       { kind: 'ready', since: 0 },
+      { kind: 'ready', since: 0, isGiven: true },
       { kind: 'cooling', until: at },
       { kind: 'ejected' },
       { kind: 'ended' },
       ...afterwards.map((then): Phase => ({ kind: 'stopping', then })),
     ];
-    const facts = { generation: 1, at, random: 0, wanted: true };
+    const facts = { generation: 1, at, since: at, random: 0, wanted: true };
     const kinds = [
       'wanted',
       'started',
@@ -224,6 +254,9 @@ describe('the lifecycle of a server, for any events', () => {
       'stop',
       'end',
       'closed',
+      'adopted',
+      'given',
+      'not-given',
     ] as const;
     for (const phase of phases) {
       for (const kind of kinds) {

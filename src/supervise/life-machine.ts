@@ -13,8 +13,10 @@ import {
 export type Phase =
   /** No process. It may not be started again before `notBefore`. */
   | { readonly kind: 'idle'; readonly notBefore: number }
-  | { readonly kind: 'starting' }
-  | { readonly kind: 'ready'; readonly since: number }
+  /** `adoptedSince`: it is ready since then, and is being taken over from the process before this one. */
+  | { readonly kind: 'starting'; readonly adoptedSince?: number }
+  /** `isGiven`: it was given to the process after this one, and only carries what was begun here. */
+  | { readonly kind: 'ready'; readonly since: number; readonly isGiven?: true }
   | { readonly kind: 'cooling'; readonly until: number }
   /** The connection is being closed; what follows was decided when that began. */
   | { readonly kind: 'stopping'; readonly then: Afterwards }
@@ -44,6 +46,12 @@ export interface LifeState {
 /** `wanted`: whether it is pinned or held by anyone at the moment of the event. */
 export type LifeEvent =
   | { readonly kind: 'wanted'; readonly at: number }
+  /** The process before this one has given its connection over: it is taken over under its generation. */
+  | { readonly kind: 'adopted'; readonly generation: number; readonly since: number }
+  /** The connection belongs to the process after this one from now on. */
+  | { readonly kind: 'given' }
+  /** That was not possible. */
+  | { readonly kind: 'not-given' }
   | { readonly kind: 'started'; readonly generation: number; readonly at: number }
   | ({ readonly kind: 'start-failed'; readonly generation: number } & StartFailure)
   | ({ readonly kind: 'lost'; readonly generation: number; readonly wanted: boolean } & Failure)
@@ -118,6 +126,11 @@ export function lifeStep(state: LifeState, event: LifeEvent, policy: RestartPoli
   switch (event.kind) {
     case 'wanted':
       return wanted(state, event.at);
+    case 'adopted':
+      return adopted(state, event.generation, event.since);
+    case 'given':
+    case 'not-given':
+      return [given(state, event.kind === 'given'), []];
     case 'started':
       return started(state, event.generation, event.at);
     case 'start-failed':
@@ -169,6 +182,26 @@ function start(state: LifeState): Step {
   return [{ ...state, generation, highest: generation, phase }, [{ kind: 'start', generation }]];
 }
 
+/** Counts neither as a start nor as a restart. Whatever began here meanwhile goes first. */
+function adopted(state: LifeState, generation: number, since: number): Step {
+  const highest = Math.max(state.highest, generation);
+  if (state.phase.kind !== 'idle') return [{ ...state, highest }, []];
+  const phase = { kind: 'starting', adoptedSince: since } as const;
+  return [{ ...state, generation, highest, phase }, [{ kind: 'start', generation }]];
+}
+
+function given(state: LifeState, isGiven: boolean): LifeState {
+  const { phase } = state;
+  if (phase.kind !== 'ready') return state;
+  const { since } = phase;
+  return { ...state, phase: { kind: 'ready', since, ...(isGiven && { isGiven }) } };
+}
+
+/** What happens to it is counted, and decided, by the process that has it. */
+function isGiven({ phase }: LifeState): boolean {
+  return phase.kind === 'ready' && phase.isGiven === true;
+}
+
 function cool(state: LifeState, until: number, at: number): Step {
   const delayMs = Math.max(0, until - at);
   return [
@@ -185,7 +218,8 @@ function started(state: LifeState, generation: number, at: number): Step {
   if (generation !== state.generation || state.phase.kind !== 'starting') {
     return [state, [{ kind: 'discard', generation }]];
   }
-  return [{ ...state, phase: { kind: 'ready', since: at } }, [{ kind: 'serve' }]];
+  const { adoptedSince: since = at } = state.phase;
+  return [{ ...state, phase: { kind: 'ready', since } }, [{ kind: 'serve' }]];
 }
 
 function startFailed(
@@ -211,13 +245,21 @@ function lost(
   policy: RestartPolicy,
 ): Step {
   const discard = { kind: 'discard', generation: event.generation } as const;
-  if (event.generation !== state.generation || state.phase.kind !== 'ready') {
+  const since = readySince(state.phase);
+  if (event.generation !== state.generation || since === undefined) {
     // Its end was expected, or it has been replaced already.
     return [state, state.phase.kind === 'stopping' ? [] : [discard]];
   }
-  const [next, verdict] = fail(state, event, event.at - state.phase.since, policy);
+  if (isGiven(state)) return [{ ...state, phase: rested }, [discard]];
+  const [next, verdict] = fail(state, event, event.at - since, policy);
   const [after, effects] = rest(next, verdict, event.at, event.wanted);
   return [after, [discard, ...effects]];
+}
+
+/** One that could not be taken over is lost: it was ready before. */
+function readySince(phase: Phase): number | undefined {
+  if (phase.kind === 'ready') return phase.since;
+  return phase.kind === 'starting' ? phase.adoptedSince : undefined;
 }
 
 function hung(
@@ -225,8 +267,11 @@ function hung(
   event: { readonly generation: number } & Failure,
   policy: RestartPolicy,
 ): Step {
-  if (event.generation !== state.generation || state.phase.kind !== 'ready') return [state, []];
-  const [next, verdict] = fail(state, event, event.at - state.phase.since, policy);
+  const { phase } = state;
+  if (event.generation !== state.generation || phase.kind !== 'ready' || isGiven(state)) {
+    return [state, []];
+  }
+  const [next, verdict] = fail(state, event, event.at - phase.since, policy);
   return close(
     next,
     'hung',
@@ -240,7 +285,7 @@ function hung(
  */
 function unwanted(state: LifeState): Step {
   const isRunning = state.phase.kind === 'ready' || state.phase.kind === 'starting';
-  return isRunning ? close(state, 'idle', { kind: 'rest' }) : [state, []];
+  return isRunning && !isGiven(state) ? close(state, 'idle', { kind: 'rest' }) : [state, []];
 }
 
 function elapsed(state: LifeState, at: number, isWanted: boolean): Step {
@@ -307,8 +352,12 @@ function fail(
     : [next, { kind: 'eject' }];
 }
 
-/** Whatever state it is in, it is to be stopped. */
+/** Whatever state it is in, it is to be stopped. What was given away is left alone. */
 function dismiss(state: LifeState, reason: StopReason, then: Afterwards): Step {
+  if (isGiven(state)) {
+    const phase: Phase = then.kind === 'end' ? { kind: 'ended' } : rested;
+    return [{ ...state, phase }, [{ kind: 'discard', generation: state.generation }]];
+  }
   switch (state.phase.kind) {
     case 'starting':
     case 'ready':

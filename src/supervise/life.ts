@@ -7,6 +7,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
 import { ClientAsked } from './client-asked.ts';
+import { type HandedLife, phaseFrom, writtenLife } from './handed-supervision.ts';
 import {
   type CloseReason,
   type LifeEffect,
@@ -35,6 +36,8 @@ export interface LifePolicy {
 export interface LifeListener<C> {
   starting(generation: number): void;
   ready(generation: number, connection: C, startMs: number): void;
+  /** The same of one that was taken over from the process before this one. */
+  adopted(generation: number, connection: C): void;
   startFailed(generation: number, fault: Fault): void;
   lost(generation: number, cause: Fault): void;
   stopping(generation: number, reason: StopReason): void;
@@ -53,6 +56,8 @@ export interface LifeShared {
 
 interface Start {
   readonly generation: number;
+  /** It is no start, but taken over from the process before this one. */
+  readonly isAdopted: boolean;
   readonly abort: AbortController;
   settled: Promise<void>;
   /** Set when the connection was reported lost before it could be used. */
@@ -103,6 +108,12 @@ export class Life<C extends Supervised> {
     return this.#state.generation;
   }
 
+  /** The connection was given to the process after this one. */
+  get isGiven(): boolean {
+    const { phase } = this.#state;
+    return phase.kind === 'ready' && phase.isGiven === true;
+  }
+
   /** The open connection, if there is one now. */
   get connection(): C | undefined {
     return this.#connection;
@@ -130,8 +141,41 @@ export class Life<C extends Supervised> {
     this.#dispatch({ kind: 'unwanted' });
   }
 
+  // --- from one process to the next --------------------------------------------------------
+
+  /**
+   * Gives the connection to the process after this one. Undefined: there is none, or it cannot be given. What was begun
+   * here goes on with it; nothing that happens to it is counted here any more.
+   */
+  async give<T>(give: (connection: C) => Promise<T | undefined>): Promise<T | undefined> {
+    const connection = this.#connection;
+    if (connection === undefined || this.isGiven) return undefined;
+    this.#dispatch({ kind: 'given' });
+    let given: T | undefined;
+    try {
+      given = await give(connection);
+      return given;
+    } finally {
+      if (given === undefined) this.#dispatch({ kind: 'not-given' });
+    }
+  }
+
+  get written(): HandedLife {
+    return writtenLife(this.#state, this.#clock.now());
+  }
+
+  /** As it was in the process before this one; `isHanded`: its connection was handed over, and is taken over now. */
+  restore({ generation, phase }: HandedLife, isHanded: boolean): void {
+    const now = this.#clock.now();
+    this.#state = { ...this.#state, generation, phase: phaseFrom(phase, now) };
+    const { phase: resumed } = this.#state;
+    if (resumed.kind === 'cooling') this.#wake(Math.max(0, resumed.until - now));
+    if (!isHanded || phase.kind !== 'ready') return;
+    this.#dispatch({ kind: 'adopted', generation, since: now - phase.forMs });
+  }
+
   hung(generation: number, cause: Fault): void {
-    if (!this.#isCurrent(generation, 'ready')) return;
+    if (!this.#isCurrent(generation, 'ready') || this.isGiven) return;
     this.#listener.lost(generation, cause);
     this.#dispatch({ kind: 'hung', generation, at: this.#clock.now(), random: this.#random() });
   }
@@ -183,7 +227,10 @@ export class Life<C extends Supervised> {
     const abort = new AbortController();
     const startedAt = this.#clock.now();
     // Set before the connect begins: it may report a loss synchronously.
-    const start: Start = { generation, abort, settled: Promise.resolve(), lostEarly: undefined };
+    const { phase } = this.#state;
+    const isAdopted = phase.kind === 'starting' && phase.adoptedSince !== undefined;
+    const settled = Promise.resolve();
+    const start: Start = { generation, isAdopted, abort, settled, lostEarly: undefined };
     this.#start = start;
     const timer = this.#clock.after(this.policy.startTimeoutMs, () =>
       abort.abort(startTimeoutFault(this.#name, this.policy.startTimeoutMs)),
@@ -192,43 +239,46 @@ export class Life<C extends Supervised> {
       this.#lost(generation, cause),
     )
       .then(
-        (connection) => this.#install(generation, connection, startedAt),
-        (error: unknown) => this.#startFailed(generation, faultFrom(error)),
+        (connection) => this.#install(start, connection, startedAt),
+        (error: unknown) => this.#startFailed(start, faultFrom(error)),
       )
       .finally(() => timer[Symbol.dispose]());
-    this.#listener.starting(generation);
+    if (!isAdopted) this.#listener.starting(generation);
   }
 
   /** A connection that cannot be used is closed: no other code has a reference to it. */
-  #install(generation: number, connection: C, startedAt: number): void {
+  #install(start: Start, connection: C, startedAt: number): void {
     try {
-      this.#arrived(generation, connection, startedAt);
+      this.#arrived(start, connection, startedAt);
     } catch (error) {
       if (this.#connection === connection) this.#takeConnection();
-      this.#clean(generation, connection, 'lost', () => {});
-      this.#startFailed(generation, faultFrom(error));
+      this.#clean(start.generation, connection, 'lost', () => {});
+      this.#startFailed(start, faultFrom(error));
     }
   }
 
-  #arrived(generation: number, connection: C, startedAt: number): void {
-    const lostEarly = this.#start?.lostEarly;
+  #arrived(start: Start, connection: C, startedAt: number): void {
+    const { generation, lostEarly } = start;
     this.#start = undefined;
     if (!this.#isCurrent(generation, 'starting')) {
       this.#clean(generation, connection, 'lost', () => this.#closed(generation));
     } else if (lostEarly) {
       this.#clean(generation, connection, 'lost', () => {});
-      this.#startFailed(generation, lostEarly);
+      this.#startFailed(start, lostEarly);
     } else {
       this.#connection = connection;
-      this.#listener.ready(generation, connection, this.#clock.now() - startedAt);
+      if (start.isAdopted) this.#listener.adopted(generation, connection);
+      else this.#listener.ready(generation, connection, this.#clock.now() - startedAt);
       this.#dispatch({ kind: 'started', generation, at: this.#clock.now() });
     }
   }
 
-  #startFailed(generation: number, fault: Fault): void {
+  #startFailed({ generation, isAdopted }: Start, fault: Fault): void {
     this.#start = undefined;
     // A cancelled start has ended as intended.
     if (!this.#isCurrent(generation, 'starting')) return this.#closed(generation);
+    // It was ready in the process before this one: it did not fail to start, it is lost.
+    if (isAdopted) return this.#lostNow(generation, fault);
     this.#listener.startFailed(generation, fault);
     const at = this.#clock.now();
     // Neither a shortage of this machine nor what its client asked for is a failure of the server.
@@ -243,7 +293,16 @@ export class Life<C extends Supervised> {
       this.#start.lostEarly ??= cause;
       return;
     }
-    if (this.#isCurrent(generation, 'ready')) this.#listener.lost(generation, cause);
+    if (this.#isCurrent(generation, 'ready') && !this.isGiven) this.#lostNow(generation, cause);
+    else this.#dispatchLost(generation);
+  }
+
+  #lostNow(generation: number, cause: Fault): void {
+    this.#listener.lost(generation, cause);
+    this.#dispatchLost(generation);
+  }
+
+  #dispatchLost(generation: number): void {
     this.#dispatch({
       kind: 'lost',
       generation,

@@ -10,7 +10,8 @@ import { forKeeping } from '../kernel/kept-error.ts';
 import type { EventHub, Happening } from '../observe/events.ts';
 import type { Breaker } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-machine.ts';
-import { type Lease, Leases } from './leases.ts';
+import type { HandedLife } from './handed-supervision.ts';
+import { type HandedLeases, type Lease, Leases } from './leases.ts';
 import { Life, type LifeListener, type LifePolicy } from './life.ts';
 import type { Phase, StopReason } from './life-machine.ts';
 import type { ServerStanding } from './standing.ts';
@@ -19,6 +20,14 @@ import type { Connect, Supervised } from './supervised.ts';
 export interface SupervisorPolicy extends LifePolicy {
   readonly circuit: BreakerPolicy;
   readonly keepAliveMs: number;
+}
+
+/** One connection of a server, as it is written down for the next process. */
+export interface HandedSupervisor {
+  readonly life: HandedLife;
+  readonly leases: HandedLeases;
+  /** Its next start is a restart. */
+  readonly hasStarted: boolean;
 }
 
 /** What a `ready` event says about a connection. */
@@ -161,6 +170,32 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     this.leases.keepFor(policy.keepAliveMs);
   }
 
+  // --- from one process to the next --------------------------------------------------------
+
+  /** Gives its connection to the process after this one; undefined: there is none, or it cannot be given. */
+  give<T>(give: (connection: C) => Promise<T | undefined>): Promise<T | undefined> {
+    return this.#life.give(give);
+  }
+
+  /** Nothing is kept open here any more: what could not be given is closed as soon as no call needs it. */
+  letGo(): void {
+    this.leases.keepFor(0);
+    this.leases.pin(false);
+    this.evict();
+  }
+
+  get written(): HandedSupervisor {
+    const { written: life } = this.#life;
+    return { life, leases: this.leases.written, hasStarted: this.#hasStarted };
+  }
+
+  /** As it was in the process before this one; `isHanded`: its connection is taken over now. */
+  restore({ life, leases, hasStarted }: HandedSupervisor, isHanded: boolean): void {
+    this.#hasStarted = hasStarted;
+    this.#life.restore(life, isHanded);
+    this.leases.restore(leases);
+  }
+
   /** Permanently, but running calls may end before. */
   async retire(): Promise<void> {
     this.leases.end();
@@ -218,10 +253,18 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
   }
 
   ready(generation: number, connection: C, startMs: number): void {
+    this.#tellReady(generation, connection, startMs, {});
+  }
+
+  #tellReady(generation: number, connection: C, startMs: number, how: { isAdopted?: true }): void {
     const { era, protocolVersion, pid } = connection;
     const { server } = this.#parts;
-    this.#emit({ kind: 'ready', server, generation, era, protocolVersion, pid, startMs });
+    this.#emit({ kind: 'ready', server, generation, era, protocolVersion, pid, startMs, ...how });
     this.#parts.connected(connection);
+  }
+
+  adopted(generation: number, connection: C): void {
+    this.#tellReady(generation, connection, 0, { isAdopted: true });
   }
 
   startFailed(generation: number, fault: Fault): void {

@@ -2,7 +2,7 @@
 // anybody wants the server is a switch.
 
 import { Fault } from '../../src/kernel/fault.ts';
-import { Life, type LifeListener } from '../../src/supervise/life.ts';
+import { Life, type LifeListener, type LifeShared } from '../../src/supervise/life.ts';
 import { freshRestarts } from '../../src/supervise/restart-machine.ts';
 import { Connector, type FakeConnection } from './fake-connection.ts';
 import { manualClock, settled } from './manual-clock.ts';
@@ -24,6 +24,7 @@ export function bareLife() {
   const listener: LifeListener<FakeConnection> = {
     starting: (generation) => heard.push(`starting ${generation}`),
     ready: (generation, _connection, startMs) => heard.push(`ready ${generation} in ${startMs}`),
+    adopted: (generation) => heard.push(`adopted ${generation}`),
     startFailed: (generation, fault) => {
       heard.push(`start-failed ${generation} ${fault.code}`);
       failures.push(fault);
@@ -38,15 +39,16 @@ export function bareLife() {
     },
     isWanted: () => world.wanted,
   };
+  const shared: LifeShared = { restarts: freshRestarts, generation: 0 };
   const life = new Life(
     'files',
     { clock, random: () => 0 },
     lifePolicy,
     connector.connect,
     listener,
-    { restarts: freshRestarts, generation: 0 },
+    shared,
   );
-  return { clock, connector, heard, refused, listener, life, world };
+  return { shared, clock, connector, heard, refused, listener, life, world };
 }
 
 /** The same with a connection that is ready. */

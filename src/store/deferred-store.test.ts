@@ -21,7 +21,7 @@ describe('a store that is still being opened', () => {
     let open = (_: MemoryStore) => {};
     const store = new DeferredStore(
       () =>
-        new Promise((resolve) => {
+        new Promise<MemoryStore>((resolve) => {
           open = resolve;
         }),
     );

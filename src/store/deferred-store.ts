@@ -11,29 +11,42 @@ import { OpenedWords } from './opened-words.ts';
 import type { Store, StoreHealth } from './store.ts';
 import { storeClosed } from './store-error.ts';
 
-export class DeferredStore implements Store {
-  readonly #open: () => Promise<Store>;
-  #opening: Promise<Store> | undefined;
+export class DeferredStore<Opened extends Store = Store> implements Store {
+  #open: () => Promise<Opened>;
+  #opening: Promise<Opened> | undefined;
   readonly #parts = new OpenedWords();
-  #opened: Store | undefined;
+  #opened: Opened | undefined;
   /** What was asked last, until it is handed on. */
   #last: Promise<unknown> | undefined;
 
   #isClosed = false;
 
   /** What `open` returns must not reject. */
-  constructor(open: () => Promise<Store>, latest: Promise<unknown> = Promise.resolve()) {
+  constructor(open: () => Promise<Opened>, latest: Promise<unknown> = Promise.resolve()) {
     this.#open = open;
     latest.then(() => (this.#isClosed ? undefined : this.#begin())).catch(ignored);
   }
 
-  #begin(): Promise<Store> {
+  /** Opens it, if it is not open yet. */
+  whenOpen(): Promise<Opened> {
+    return this.#begin();
+  }
+
+  /** False: it is open, or being opened. Otherwise it is opened now, in this way instead. */
+  openInstead(open: () => Promise<Opened>): boolean {
+    if (this.#opening !== undefined || this.#isClosed) return false;
+    this.#open = open;
+    this.#begin().catch(ignored);
+    return true;
+  }
+
+  #begin(): Promise<Opened> {
     if (this.#isClosed && this.#opening === undefined) return Promise.reject(storeClosed());
     this.#opening ??= this.#openNow();
     return this.#opening;
   }
 
-  async #openNow(): Promise<Store> {
+  async #openNow(): Promise<Opened> {
     this.#opened = await this.#open();
     return this.#opened;
   }
@@ -116,7 +129,7 @@ export class DeferredStore implements Store {
     return this.close();
   }
 
-  #part<T>(open: (store: Store) => T): () => Promise<T> {
+  #part<T>(open: (store: Opened) => T): () => Promise<T> {
     return () => {
       const part = this.#begin().then(open);
       this.#last = part.catch(ignored);

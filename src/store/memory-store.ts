@@ -13,6 +13,13 @@ import { MemoryCounter } from './memory/memory-counter.ts';
 import { MemoryLog } from './memory/memory-log.ts';
 import { MemoryQueue } from './memory/memory-queue.ts';
 import { MemoryRecords } from './memory/memory-records.ts';
+import type {
+  MovedCount,
+  MovedEntry,
+  MovedItem,
+  MovedRecord,
+  Moves,
+} from './memory/moved-value.ts';
 import { MemoryRoom } from './memory/room.ts';
 import { OpenedWords } from './opened-words.ts';
 import { assertStoreName, type Store, type StoreHealth } from './store.ts';
@@ -27,10 +34,31 @@ export interface MemoryStoreOptions {
 
 type Word = 'records' | 'log' | 'queue' | 'counter';
 
+/** Of which word and name a value is, and how long it was to be kept. */
+export interface MovedPlace {
+  readonly word: Word;
+  readonly name: string;
+  readonly durability: Durability;
+}
+
+export type MovedValue = MovedRecord | MovedEntry | MovedItem | MovedCount;
+
+export interface Moved extends MovedPlace {
+  /** The last number that was given there. */
+  readonly last: number;
+  readonly values: Iterable<MovedValue>;
+}
+
+interface Opened extends MovedPlace {
+  readonly part: Moves<MovedValue>;
+}
+
 export class MemoryStore implements Store {
   readonly #room: MemoryRoom;
   readonly #claims: 'durable' | undefined;
   readonly #opened = new OpenedWords();
+  /** One for each that was opened. */
+  readonly #parts: Opened[] = [];
 
   constructor({ clock, maxBytes = 67_108_864, claims }: MemoryStoreOptions) {
     this.#room = new MemoryRoom(clock, maxBytes);
@@ -57,6 +85,22 @@ export class MemoryStore implements Store {
     });
   }
 
+  /** All that it holds, for the next process: read at once, before anything is changed. */
+  *moved(): Iterable<Moved> {
+    for (const { part, ...place } of this.#parts) {
+      yield { ...place, last: part.last, values: part.moved() };
+    }
+  }
+
+  /** What the process before has held. `value` must be one of that word. */
+  takeOver({ word, name, durability }: MovedPlace, last: number, value?: MovedValue): void {
+    this[word](name, { durability } as QueueOptions);
+    const opened = this.#parts.find((one) => one.word === word && one.name === name);
+    if (opened === undefined) return;
+    if (value !== undefined) opened.part.takeOver(value);
+    opened.part.last = last;
+  }
+
   health(): StoreHealth {
     return { ok: true };
   }
@@ -64,6 +108,7 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {
     this.#room.close();
     this.#opened.clear();
+    this.#parts.length = 0;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -80,6 +125,11 @@ export class MemoryStore implements Store {
     if (options.durability === 'durable' && this.#claims !== 'durable') {
       throw unsupported('a store in memory', `durable ${word}`);
     }
-    return this.#opened.open(word, name, options, make);
+    return this.#opened.open(word, name, options, () => {
+      const part = make();
+      const { durability } = options;
+      this.#parts.push({ word, name, durability, part: part as unknown as Moves<MovedValue> });
+      return part;
+    });
   }
 }

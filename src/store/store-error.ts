@@ -26,6 +26,11 @@ const faultCodes = {
 
 export type StoreRefusal = keyof typeof faultCodes;
 
+/** Whether this is one, of this version. */
+export function isStoreRefusal(value: unknown): value is StoreRefusal {
+  return typeof value === 'string' && Object.hasOwn(faultCodes, value);
+}
+
 export class StoreError extends Fault {
   readonly reason: StoreRefusal;
 

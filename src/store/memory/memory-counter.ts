@@ -8,6 +8,7 @@ import {
   type Window,
 } from '../contract/counter.ts';
 import { StoreError } from '../store-error.ts';
+import { leftUntil, type MovedCount, type Moves, until } from './moved-value.ts';
 import { type Held, type MemoryRoom, type Sweepable, textBytes, usualEntries } from './room.ts';
 
 interface Count {
@@ -16,7 +17,7 @@ interface Count {
   readonly held: Held | undefined;
 }
 
-export class MemoryCounter implements Counter, Sweepable {
+export class MemoryCounter implements Counter, Sweepable, Moves<MovedCount> {
   readonly #room: MemoryRoom;
   readonly #name: string;
   readonly #isForgetful: boolean;
@@ -59,6 +60,26 @@ export class MemoryCounter implements Counter, Sweepable {
       else this.#nextEnd = Math.min(this.#nextEnd, endsAt);
     }
   }
+
+  *moved(): Iterable<MovedCount> {
+    const now = this.#room.clock.now();
+    this.sweep(now);
+    for (const [key, { taken, endsAt }] of this.#counts) {
+      yield { key, taken, leftMs: leftUntil(endsAt, now) };
+    }
+  }
+
+  takeOver({ key, taken, leftMs }: MovedCount): void {
+    this.#forget(key);
+    const drop = this.#isForgetful ? () => this.#counts.delete(key) : undefined;
+    const held = this.#room.hold(textBytes(key), { drop });
+    if (held === undefined) return;
+    const endsAt = until(leftMs, this.#room.clock.now());
+    this.#nextEnd = Math.min(this.#nextEnd, endsAt);
+    this.#counts.set(key, { taken, endsAt, held });
+  }
+
+  readonly last = 0;
 
   #find(key: string): Count | undefined {
     const count = this.#counts.get(key);

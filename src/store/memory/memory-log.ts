@@ -9,10 +9,11 @@ import {
   readLimits,
 } from '../contract/log.ts';
 import { StoreError } from '../store-error.ts';
+import type { MovedEntry, Moves } from './moved-value.ts';
 import { heldValue, type OwnValue, ownValueOf, roomFor } from './own-value.ts';
 import { type Held, type MemoryRoom, usualEntries } from './room.ts';
 
-export class MemoryLog implements Log {
+export class MemoryLog implements Log, Moves<MovedEntry> {
   readonly takesBytes = true;
   readonly #room: MemoryRoom;
   readonly #name: string;
@@ -72,6 +73,28 @@ export class MemoryLog implements Log {
   async range(): Promise<LogRange> {
     this.#room.assertOpen();
     return { first: this.#first, next: this.#next };
+  }
+
+  *moved(): Iterable<MovedEntry> {
+    for (const [sequence, { own }] of this.#kept) yield { sequence, own };
+  }
+
+  /** In the order of the numbers. */
+  takeOver({ sequence, own }: MovedEntry): void {
+    if (this.#kept.size === 0) this.#first = sequence;
+    const drop = this.#isForgetful ? () => this.#dropFirst() : undefined;
+    const held = this.#room.hold(roomFor(own), { drop });
+    if (held !== undefined) this.#kept.set(sequence, { own, held });
+    this.#next = sequence + 1;
+  }
+
+  get last(): number {
+    return this.#next - 1;
+  }
+
+  set last(last: number) {
+    this.#next = Math.max(this.#next, last + 1);
+    if (this.#kept.size === 0) this.#first = this.#next;
   }
 
   #trim(before: number): void {

@@ -4,6 +4,7 @@
 import type { Claim, Queue, QueueOptions, QueuePutOptions } from '../contract/queue.ts';
 import { jsonText } from '../store.ts';
 import { StoreError } from '../store-error.ts';
+import type { MovedItem, Moves } from './moved-value.ts';
 import { type Held, type MemoryRoom, textBytes, usualEntries } from './room.ts';
 
 interface Item {
@@ -17,7 +18,7 @@ interface Item {
   claimId: string | null;
 }
 
-export class MemoryQueue implements Queue {
+export class MemoryQueue implements Queue, Moves<MovedItem> {
   readonly #room: MemoryRoom;
   readonly #name: string;
   readonly #maxEntries: number;
@@ -78,6 +79,31 @@ export class MemoryQueue implements Queue {
   async size(): Promise<number> {
     this.#room.assertOpen();
     return this.#items.size;
+  }
+
+  *moved(): Iterable<MovedItem> {
+    for (const { id, text, attempt, claimId, freeAt } of this.#items.values()) {
+      const leftMs = Math.max(0, freeAt - this.#now);
+      yield { id, own: text, attempt, isClaimed: claimId !== null, leftMs };
+    }
+  }
+
+  takeOver({ id, own, attempt, isClaimed, leftMs }: MovedItem): void {
+    const held = this.#room.hold(textBytes(own));
+    if (held === undefined) return;
+    const claimId = isClaimed ? `${id}.${attempt}` : null;
+    const item: Item = { id, text: own, held, freeAt: this.#now + leftMs, attempt, claimId };
+    this.#items.set(id, item);
+    if (claimId !== null) this.#claimed.set(claimId, item);
+    this.last = id;
+  }
+
+  get last(): number {
+    return this.#lastId;
+  }
+
+  set last(last: number) {
+    this.#lastId = Math.max(this.#lastId, last);
   }
 
   #lease(item: Item, until: number): Claim {

@@ -11,6 +11,7 @@ import type {
   Version,
 } from '../contract/records.ts';
 import { StoreError } from '../store-error.ts';
+import { leftUntil, type MovedRecord, type Moves, until } from './moved-value.ts';
 import { heldValue, type OwnValue, ownValueOf, roomFor } from './own-value.ts';
 import { type Held, type MemoryRoom, type Sweepable, textBytes, usualEntries } from './room.ts';
 
@@ -21,7 +22,7 @@ interface Kept {
   readonly held: Held;
 }
 
-export class MemoryRecords implements Records, Sweepable {
+export class MemoryRecords implements Records, Sweepable, Moves<MovedRecord> {
   readonly takesBytes = true;
   readonly #room: MemoryRoom;
   readonly #name: string;
@@ -102,6 +103,37 @@ export class MemoryRecords implements Records, Sweepable {
       if (expiresAt <= now) this.#forget(key);
       else this.#nextEnd = Math.min(this.#nextEnd, expiresAt);
     }
+  }
+
+  *moved(): Iterable<MovedRecord> {
+    const now = this.#room.clock.now();
+    this.sweep(now);
+    for (const [key, { own, version, expiresAt }] of this.#kept) {
+      yield { key, own, version, leftMs: leftUntil(expiresAt, now) };
+    }
+  }
+
+  /** In the version that it had, which no later change has. */
+  takeOver({ key, own, version, leftMs }: MovedRecord): void {
+    const held = this.#room.hold(textBytes(key) + roomFor(own), {
+      drop: this.#isForgetful ? () => this.#kept.delete(key) : undefined,
+      instead: this.#kept.get(key)?.held,
+    });
+    this.#changes = Math.max(this.#changes, Number(version) || 0);
+    this.#forget(key);
+    if (held === undefined) return;
+    const expiresAt = until(leftMs, this.#room.clock.now());
+    this.#nextEnd = Math.min(this.#nextEnd, expiresAt);
+    this.#kept.set(key, { own, version, expiresAt, held });
+  }
+
+  /** Changes that others have made to what is not there any more have numbers, too. */
+  get last(): number {
+    return this.#changes;
+  }
+
+  set last(last: number) {
+    this.#changes = Math.max(this.#changes, last);
   }
 
   #find(key: string): RecordEntry | undefined {

@@ -1,5 +1,6 @@
 // Where operations are run, and how they get there: those that come while others are being committed are
-// gathered and committed together.
+// gathered and committed together. In a rollout another place takes over: what is under way ends in the former place,
+// and what comes meanwhile waits and is run by the next one, in the order in which it came.
 
 import { StoreError, storeClosed } from '../store-error.ts';
 import type { StoreOperation, StoreOutcome } from './operation.ts';
@@ -20,10 +21,14 @@ interface Waiting {
 }
 
 export class Gatherer {
-  readonly #backend: Backend;
+  #backend: Backend;
   /** In the order in which they came; at most `maxWaiting`. */
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
+  /** What is being committed. */
+  #batch: Promise<void> = Promise.resolve();
+  /** Until another place has taken over. */
+  #held: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(backend: Backend) {
@@ -43,6 +48,27 @@ export class Gatherer {
     });
   }
 
+  /**
+   * What is under way is ended and acknowledged, and the former place is closed; then `released` is called, and from
+   * then on everything is run by the next one. What comes meanwhile waits: not more of it than ever may wait.
+   */
+  async handOver(next: Backend, released: () => Promise<void>): Promise<void> {
+    if (this.#closing !== undefined) throw storeClosed();
+    let resume = () => {};
+    this.#held = new Promise((resolve) => {
+      resume = resolve;
+    });
+    try {
+      await this.#batch;
+      await this.#backend.close();
+      await released();
+    } finally {
+      this.#backend = next;
+      this.#held = undefined;
+      resume();
+    }
+  }
+
   /** After everything that came before. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -59,9 +85,11 @@ export class Gatherer {
     // What comes in the same turn is committed together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
+      while (this.#held !== undefined) await this.#held;
       const batch = this.#waiting;
       this.#waiting = [];
-      await this.#runBatch(batch);
+      this.#batch = this.#runBatch(batch);
+      await this.#batch;
     }
     this.#running = undefined;
   }

@@ -63,8 +63,8 @@ function inPlace(file: string): () => void {
   };
 }
 
-/** Throws an OpenError. */
-export function openDatabase(driver: Driver, file: string): OpenedEngine {
+/** Throws an OpenError. `lockMs`: how long the lock of another process is waited for, which stops this thread. */
+export function openDatabase(driver: Driver, file: string, lockMs = 0): OpenedEngine {
   assertOwnFiles(file);
   const wal = `${file}-wal`;
   let log = bytesOf(wal);
@@ -83,7 +83,7 @@ export function openDatabase(driver: Driver, file: string): OpenedEngine {
     throw new OpenError('newer', 'it was written by a newer version of Holdfast');
   if (page === 'damaged') setAside(file);
   if (page === 'unwritten') beginAnew(file);
-  const { engine, checked } = opened(driver, file);
+  const { engine, checked } = opened(driver, file, lockMs);
   const aside = [file, wal].map(asideOf).filter(isThere);
   const note = lossOf(file, engine, checked);
   // Without a commit in it, nothing was acknowledged yet.
@@ -139,13 +139,13 @@ interface CheckedEngine {
   readonly checked: Checked;
 }
 
-function opened(driver: Driver, file: string): CheckedEngine {
+function opened(driver: Driver, file: string, lockMs: number): CheckedEngine {
   try {
-    return checked(connect(driver, file), file);
+    return checked(connect(driver, file, lockMs), file);
   } catch (error) {
     if (!(error instanceof Damaged)) throw error;
     setAside(file);
-    return checked(connect(driver, file), file);
+    return checked(connect(driver, file, lockMs), file);
   }
 }
 
@@ -185,12 +185,13 @@ function setLogAside(file: string): void {
 const careful = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | careful;
 
-function connect(driver: Driver, file: string): Database {
+function connect(driver: Driver, file: string, lockMs: number): Database {
   let database: Database | undefined;
   try {
     // SQLite would make it for everybody, and its companions have the same mode.
     closeSync(openSync(file, appending, 0o600));
     database = driver.open(file);
+    database.exec(`PRAGMA busy_timeout = ${lockMs}`);
     // Without another process there is no need for shared memory, and no other can open it by mistake.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     database.exec('PRAGMA trusted_schema = OFF');

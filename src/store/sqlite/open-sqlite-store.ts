@@ -1,15 +1,22 @@
 // Opens the durable store of an instance without waiting for it: the thread that uses the database takes
 // some time to start, and nothing needs it before the first request of a session. If there can be no database,
 // everything is kept in memory, and the store says so for as long as it is open. A broker, whose confirmations
-// would be untrue then, waits for it instead, and hears why there is none.
+// would be untrue then, waits for it instead, and hears why there is none. In a rollout it is opened when the process
+// before has closed it: not before, also if it is used before.
 
 import { lstatSync } from 'node:fs';
 import type { Clock } from '../../kernel/clock.ts';
 import { DeferredStore } from '../deferred-store.ts';
-import { withHealthOf } from '../disk-health.ts';
+import { memoryBackend } from '../memory/memory-operations.ts';
 import { MemoryStore } from '../memory-store.ts';
 import type { StoreProblem } from '../problem.ts';
+import type { FormerStore, TakingStore } from '../remote/former-store.ts';
+import type { HeardMemory } from '../remote/memory-message.ts';
+import { RemoteBackend } from '../remote/remote-backend.ts';
+import type { StoreLink } from '../remote/store-link.ts';
 import type { Store } from '../store.ts';
+import type { Findings } from './open-database.ts';
+import type { StoreOperation, StoreOutcome } from './operation.ts';
 import { remedyOf } from './sqlite-remedy.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { type FailedDatabase, openInWorker } from './worker-backend.ts';
@@ -23,39 +30,117 @@ export interface OpenSqliteOptions {
   readonly openAfter?: Promise<unknown>;
   /** What is forgotten at the end of the process is of no use: the memory in its place is never whole. */
   readonly mustOutlive?: boolean | undefined;
+  /** The process before, which has the database until it has released it. Its operations are run by this store. */
+  readonly former?: FormerStore | undefined;
+}
+
+/** The store of an instance, which can be handed over to its next process. */
+export interface InstanceStore extends Store {
+  /** Resolves when the next process may open the database, and everything that is asked here goes to it. */
+  handOver(link: StoreLink): Promise<void>;
 }
 
 const besideThis = new URL('./worker.js', import.meta.url);
 
-export function openSqliteStore(file: string, options: OpenSqliteOptions): Store {
-  return new DeferredStore(() => opened(file, options), options.openAfter);
+export function openSqliteStore(file: string, options: OpenSqliteOptions): InstanceStore {
+  return instanceStore(() => opened(file, options), options);
 }
 
-async function opened(
-  file: string,
-  { clock, report, program = besideThis, mustOutlive = false }: OpenSqliteOptions,
-): Promise<Store> {
-  const database = await openedOrFailed(file, { clock, report, program });
+/**
+ * The same for an instance that keeps nothing on a disk: everything is in memory, and goes from process to process.
+ */
+export function openMemoryInstead(
+  options: Pick<OpenSqliteOptions, 'clock' | 'report' | 'former'> & { readonly maxBytes?: number },
+): InstanceStore {
+  const { clock, report, maxBytes = memoryBytes } = options;
+  const open = async (former: readonly HeardMemory[]) => {
+    const memory = new MemoryStore({ clock, claims: 'durable', maxBytes });
+    const backend = memoryBackend({ memory, clock });
+    const missing = { problem: undefined, isWhole: true };
+    return new SqliteStore({ backend, memory, file: '', clock, report, findings, missing, former });
+  };
+  return instanceStore(async () => open((await options.former?.released) ?? []), options);
+}
+
+/** More than its users keep by their own limits. */
+const memoryBytes = 268_435_456;
+
+const findings: Findings = { damaged: [], setAside: [], lossNote: null, isTorn: false };
+
+function instanceStore(
+  open: () => Promise<SqliteStore>,
+  { former, openAfter, clock, report }: Omit<OpenSqliteOptions, 'program' | 'mustOutlive'>,
+): InstanceStore {
+  const store = new OpenedLater(open, openAfter, { clock, report });
+  former?.serve(store);
+  return store;
+}
+
+class OpenedLater extends DeferredStore<SqliteStore> implements InstanceStore, TakingStore {
+  readonly #options: Pick<OpenSqliteOptions, 'clock' | 'report'>;
+
+  constructor(
+    open: () => Promise<SqliteStore>,
+    openAfter: Promise<unknown> | undefined,
+    options: Pick<OpenSqliteOptions, 'clock' | 'report'>,
+  ) {
+    super(open, openAfter);
+    this.#options = options;
+  }
+
+  async operate(operation: StoreOperation): Promise<StoreOutcome> {
+    return await (await this.whenOpen()).operate(operation);
+  }
+
+  async handOver(link: StoreLink): Promise<void> {
+    // It was not opened yet: then the next process may at once.
+    if (this.openInstead(async () => handedOver(link, this.#options))) return;
+    await (await this.whenOpen()).handOver(link);
+  }
+}
+
+/** Without a database of its own: everything is asked of the next process from the beginning. */
+function handedOver(
+  link: StoreLink,
+  { clock, report }: Pick<OpenSqliteOptions, 'clock' | 'report'>,
+): SqliteStore {
+  const backend = new RemoteBackend(link);
+  backend.tellReleased();
+  return new SqliteStore({ backend, file: '', clock, report, findings, isHandedOver: true });
+}
+
+async function opened(file: string, options: OpenSqliteOptions): Promise<SqliteStore> {
+  const { clock, report, mustOutlive = false } = options;
+  const former = (await options.former?.released) ?? [];
+  const database = await openedOrFailed(file, options, former);
   if (database.kind === 'opened') return database.store;
   const problem = inMemory(file, database);
   report({ kind: 'unwritable', file, code: database.code, detail: problem });
   const memory = new MemoryStore({ clock, claims: 'durable' });
-  const store = mustOutlive || holdsData(file) ? notWhole(memory) : memory;
-  return withHealthOf(store, () => ({ ok: false, problem }));
+  const backend = memoryBackend({ memory, clock });
+  const missing = { problem, isWhole: !(mustOutlive || holdsData(file)) };
+  return new SqliteStore({ backend, memory, file, clock, report, findings, missing, former });
 }
 
-export type OnlyDatabase = { readonly kind: 'opened'; readonly store: Store } | FailedDatabase;
+export type OnlyDatabase =
+  | { readonly kind: 'opened'; readonly store: SqliteStore }
+  | FailedDatabase;
 
 /** For whom memory is no replacement: it says why there is no database. */
 export async function openedOrFailed(
   file: string,
-  { clock, report, program = besideThis }: Omit<OpenSqliteOptions, 'openAfter' | 'mustOutlive'>,
+  { clock, report, program = besideThis }: Pick<OpenSqliteOptions, 'clock' | 'report' | 'program'>,
+  former?: readonly HeardMemory[],
 ): Promise<OnlyDatabase> {
-  const database = await openInWorker(file, program);
+  const database = await openInWorker(file, program, former === undefined ? 0 : releaseMs);
   if (database.kind === 'failed') return database;
   const { backend, findings } = database;
-  return { kind: 'opened', store: new SqliteStore({ backend, file, clock, report, findings }) };
+  const options = { backend, file, clock, report, findings, ...(former && { former }) };
+  return { kind: 'opened', store: new SqliteStore(options) };
 }
+
+/** So long the lock of a process that was killed may still be there. */
+const releaseMs = 5_000;
 
 /**
  * What is in the file cannot be read, or something else is in its place: then nothing can be told from what was
@@ -64,31 +149,6 @@ export async function openedOrFailed(
 function holdsData(file: string): boolean {
   const found = lstatSync(file, { throwIfNoEntry: false });
   return found !== undefined && (!found.isFile() || found.size > 0);
-}
-
-function notWhole(store: Store): Store {
-  const isWhole = async () => false;
-  return {
-    records: (name, options) => {
-      const records = store.records(name, options);
-      return {
-        takesBytes: true,
-        get: (key) => records.get(key),
-        put: (...given) => records.put(...given),
-        putIfAbsent: (...given) => records.putIfAbsent(...given),
-        compareAndSet: (...given) => records.compareAndSet(...given),
-        remove: (key) => records.remove(key),
-        entries: (prefix) => records.entries(prefix),
-        isWhole,
-      };
-    },
-    log: (name, options) => store.log(name, options),
-    queue: (name, options) => store.queue(name, options),
-    counter: (name, options) => store.counter(name, options),
-    health: () => store.health(),
-    close: () => store.close(),
-    [Symbol.asyncDispose]: () => store.close(),
-  };
 }
 
 export function causeOfFailure({ detail, code }: FailedDatabase): string {

@@ -1,6 +1,7 @@
 // What is asked of the database, as data that can be sent to the worker thread, and what comes back.
 // The time is part of each operation, because the worker has no clock of ours.
 
+import type { Durability } from '../contract/durability.ts';
 import type { StoreRefusal } from '../store-error.ts';
 
 interface Of<Word extends string, Action extends string> {
@@ -9,6 +10,8 @@ interface Of<Word extends string, Action extends string> {
   readonly name: string;
   /** Wall time: it is compared with what an earlier process has stored. */
   readonly now: number;
+  /** Absent: durable. What is not is kept in memory, by the process that has the database. */
+  readonly durability?: Exclude<Durability, 'durable'>;
 }
 
 /** JSON, or bytes (`contract/bytes.ts`), which are moved to the thread of the database. */

@@ -1,17 +1,24 @@
 // The durable store of an instance: records, logs, queues and counters in one SQLite file, state.db,
 // which exactly one process uses. What need not be durable is kept in memory. A change resolves when it
 // is on the disk; a disk that refuses rejects the change, and the store says so until one succeeds.
+// In a rollout the store is handed over: the next process opens the database as soon as this one has closed it, and
+// from then on everything that is asked here is asked there, what is in memory included. Nothing is kept here that could
+// answer instead: reads are operations like changes, and what the tables count in memory ends with their connection.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { Counter, CounterOptions } from '../contract/counter.ts';
-import type { Durability } from '../contract/durability.ts';
 import type { Log, LogOptions } from '../contract/log.ts';
 import type { Queue, QueueOptions } from '../contract/queue.ts';
 import type { Records, RecordsOptions } from '../contract/records.ts';
+import { type MemoryPlace, memoryOutcome } from '../memory/memory-operations.ts';
+import { usualEntries } from '../memory/room.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { OpenedWords } from '../opened-words.ts';
 import { Complaints, type StoreProblem } from '../problem.ts';
+import type { HeardMemory } from '../remote/memory-message.ts';
+import { RemoteBackend } from '../remote/remote-backend.ts';
+import type { StoreLink } from '../remote/store-link.ts';
 import type { Store, StoreHealth } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { type Backend, Gatherer } from './backend.ts';
@@ -33,16 +40,28 @@ export interface SqliteStoreOptions {
   readonly report: (problem: StoreProblem) => void;
   /** What was found when the file was opened. */
   readonly findings: Findings;
+  /** Of a store without a database, whose backend uses it, too. */
+  readonly memory?: MemoryStore;
+  /** Why there is no database, and whether nothing can be missing because of that. */
+  readonly missing?: { readonly problem: string | undefined; readonly isWhole: boolean };
+  /** The next process has everything from the beginning. */
+  readonly isHandedOver?: boolean;
+  /** What the process before has held in memory. */
+  readonly former?: readonly HeardMemory[];
 }
 
 const sweepEveryMs = 600_000;
 
 export class SqliteStore implements Store {
   readonly #gatherer: Gatherer;
-  readonly #memory: MemoryStore;
+  readonly #memory: MemoryPlace;
+  /** What is kept in memory is there as well. */
+  #isHandedOver = false;
   readonly #complaints: Complaints;
   readonly #file: string;
   readonly #parts: WordParts;
+  readonly #without: string | undefined;
+  readonly #hasDatabase: boolean;
   readonly #opened = new OpenedWords();
   /** Something was found damaged. What it was is not known for certain: anything may be missing. */
   #isWhole: boolean;
@@ -52,61 +71,125 @@ export class SqliteStore implements Store {
   /** What was found damaged first, and what to do. */
   #damage: string | undefined;
 
-  constructor({ backend, file, clock, report, findings }: SqliteStoreOptions) {
+  constructor(options: SqliteStoreOptions) {
+    const { backend, file, clock, report, findings, missing } = options;
     this.#gatherer = new Gatherer(backend);
-    this.#memory = new MemoryStore({ clock });
+    this.#memory = { memory: options.memory ?? new MemoryStore({ clock }), clock };
+    this.#without = missing?.problem;
+    this.#hasDatabase = missing === undefined;
+    this.#isHandedOver = options.isHandedOver ?? false;
     this.#complaints = new Complaints(report);
     this.#file = file;
     this.#clock = clock;
-    this.#isWhole = findings.setAside.length === 0 && findings.lossNote === null;
+    const isMissing = missing?.isWhole === false;
+    this.#isWhole = findings.setAside.length === 0 && findings.lossNote === null && !isMissing;
     this.#parts = {
       clock,
       run: (operation) => this.#run(operation),
       isWhole: () => this.#isWhole,
     };
     this.#tell(findings);
+    // Before anybody can ask for anything.
+    for (const moved of options.former ?? []) this.#takeOver(moved);
     this.#sweeping = this.#scheduleSweep();
   }
 
   records(name: string, options: RecordsOptions): Records {
-    return this.#opened.open('records', name, options, () =>
-      isDurable(options)
-        ? sqliteRecords(this.#parts, name, options)
-        : this.#memory.records(name, options),
-    );
+    return this.#opened.open('records', name, options, () => {
+      const { durability } = options;
+      if (durability === 'durable') return sqliteRecords(this.#parts, name, options);
+      this.#memory.memory.records(name, options);
+      return sqliteRecords(this.#inMemory(durability), name, withoutShape(options));
+    });
   }
 
   log(name: string, options: LogOptions): Log {
-    return this.#opened.open('log', name, options, () =>
-      isDurable(options) ? sqliteLog(this.#parts, name, options) : this.#memory.log(name, options),
-    );
+    return this.#opened.open('log', name, options, () => {
+      const { durability } = options;
+      if (durability === 'durable') return sqliteLog(this.#parts, name, options);
+      this.#memory.memory.log(name, options);
+      return sqliteLog(this.#inMemory(durability), name, options);
+    });
   }
 
   queue(name: string, options: QueueOptions): Queue {
-    return this.#opened.open('queue', name, options, () =>
-      isDurable(options)
-        ? sqliteQueue(this.#parts, name, options)
-        : this.#memory.queue(name, options),
-    );
+    return this.#opened.open('queue', name, options, () => {
+      const { durability } = options;
+      if (durability === 'durable') return sqliteQueue(this.#parts, name, options);
+      this.#memory.memory.queue(name, options);
+      return sqliteQueue(this.#inMemory(durability), name, options);
+    });
   }
 
   counter(name: string, options: CounterOptions): Counter {
-    return this.#opened.open('counter', name, options, () =>
-      isDurable(options)
-        ? sqliteCounter(this.#parts, name, options)
-        : this.#memory.counter(name, options),
-    );
+    return this.#opened.open('counter', name, options, () => {
+      const { durability } = options;
+      if (durability === 'durable') return sqliteCounter(this.#parts, name, options);
+      this.#memory.memory.counter(name, options);
+      return sqliteCounter(this.#inMemory(durability), name, options);
+    });
   }
 
   health(): StoreHealth {
-    const problem = this.#problem ?? this.#damage;
+    const problem = this.#problem ?? this.#damage ?? this.#without;
     return problem === undefined ? { ok: true } : { ok: false, problem };
   }
 
   async close(): Promise<void> {
     this.#sweeping[Symbol.dispose]();
     await this.#gatherer.close();
-    await this.#memory.close();
+    await this.#memory.memory.close();
+  }
+
+  /**
+   * What is under way ends and is acknowledged, the database is closed, and the next process is told. From then on
+   * everything goes to it: what is asked meanwhile waits. Once only.
+   */
+  async handOver(link: StoreLink): Promise<void> {
+    if (this.#isHandedOver) throw new TypeError('a store is handed over once');
+    const remote = new RemoteBackend(link);
+    // From this turn on nothing changes in memory: what is asked waits with the rest.
+    this.#isHandedOver = true;
+    this.#sweeping[Symbol.dispose]();
+    const { memory } = this.#memory;
+    await this.#gatherer.handOver(remote, async () => {
+      remote.tellMemory(memory.moved());
+      remote.tellReleased();
+      await memory.close();
+    });
+  }
+
+  /** One of this process, or of the one before. Rejects with a StoreError if it was not run. */
+  async operate(operation: StoreOperation): Promise<StoreOutcome> {
+    const isHere = operation.durability !== undefined && !this.#isHandedOver;
+    const running = isHere ? memoryOutcome(this.#memory, operation) : this.#gatherer.run(operation);
+    const outcome = await running;
+    for (const damage of outcome.damaged ?? []) this.#foundDamaged(damage);
+    return outcome;
+  }
+
+  #inMemory(memory: 'process' | 'forgetful'): WordParts {
+    return { ...this.#parts, isWhole: () => true, memory };
+  }
+
+  /** A former process without a database has kept in memory what belongs into this one. */
+  #takeOver({ place, last, values }: HeardMemory): void {
+    const { memory } = this.#memory;
+    if (place.durability !== 'durable' || !this.#hasDatabase) {
+      memory.takeOver(place, last);
+      for (const value of values) memory.takeOver(place, last, value);
+      return;
+    }
+    if (place.word !== 'records') return;
+    const now = this.#clock.wallNow();
+    const of = { word: 'records', action: 'putIfAbsent', name: place.name, now } as const;
+    for (const value of values) {
+      if (!('version' in value)) continue;
+      const { key, own: text, leftMs } = value;
+      const expiresAt = leftMs === null ? null : now + leftMs;
+      // A disk that refuses is reported.
+      this.#run({ ...of, key, text, expiresAt, maxEntries: usualEntries }).catch(ignored);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -124,12 +207,11 @@ export class SqliteStore implements Store {
   }
 
   async #run(operation: StoreOperation): Promise<unknown> {
-    const outcome = await this.#gatherer.run(operation).catch((error: unknown) => {
+    const outcome = await this.operate(operation).catch((error: unknown) => {
       // The thread of the database has ended.
       if (error instanceof StoreError && error.reason === 'not_kept') this.#failed(error.message);
       throw error;
     });
-    for (const damage of outcome.damaged ?? []) this.#foundDamaged(damage);
     if (outcome.ok) {
       if (outcome.isStored) this.#works();
       return outcome.value;
@@ -139,6 +221,10 @@ export class SqliteStore implements Store {
 
   #refusal({ reason, detail, code }: Extract<StoreOutcome, { readonly ok: false }>): StoreError {
     if (reason !== 'not_kept') return new StoreError(reason, detail);
+    if (this.#isHandedOver && code === undefined) {
+      this.#failed(detail);
+      return new StoreError('not_kept', detail);
+    }
     const why = code === undefined ? detail : `${code}: ${detail}`;
     const said = `${this.#file} cannot be written (${why}), so the change is not kept: ${remedyOf(code)}`;
     this.#failed(said, code);
@@ -192,6 +278,7 @@ export class SqliteStore implements Store {
   }
 }
 
-function isDurable({ durability }: { readonly durability: Durability }): boolean {
-  return durability === 'durable';
+/** What is in memory was put by this version. */
+function withoutShape({ shape: _shape, ...options }: RecordsOptions): RecordsOptions {
+  return options;
 }

@@ -19,13 +19,22 @@ export interface WordParts {
   readonly run: (operation: StoreOperation) => Promise<unknown>;
   /** Whether nothing was found damaged. */
   readonly isWhole: () => boolean;
+  /** Of what is kept in memory only; absent: in the database. */
+  readonly memory?: 'process' | 'forgetful';
+}
+
+/** Says with each operation where it belongs. */
+function asked({ run, memory }: WordParts): WordParts['run'] {
+  return memory === undefined ? run : (operation) => run({ ...operation, durability: memory });
 }
 
 export function sqliteRecords(
-  { clock, run, isWhole }: WordParts,
+  parts: WordParts,
   name: string,
   { maxEntries = usualEntries, shape = () => true }: RecordsOptions,
 ): Records {
+  const { clock, isWhole } = parts;
+  const run = asked(parts);
   const of = { word: 'records', name } as const;
   const written = (key: string, value: unknown, { ttlMs }: PutOptions = {}) => {
     const now = clock.wallNow();
@@ -65,10 +74,12 @@ export function sqliteRecords(
 }
 
 export function sqliteLog(
-  { clock, run }: WordParts,
+  parts: WordParts,
   name: string,
   { maxEntries = usualEntries }: LogOptions,
 ): Log {
+  const { clock } = parts;
+  const run = asked(parts);
   const of = () => ({ word: 'log', name, now: clock.wallNow() }) as const;
   const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {
@@ -85,10 +96,12 @@ export function sqliteLog(
 }
 
 export function sqliteQueue(
-  { clock, run }: WordParts,
+  parts: WordParts,
   name: string,
   { maxEntries = usualEntries }: QueueOptions,
 ): Queue {
+  const { clock } = parts;
+  const run = asked(parts);
   const of = () => ({ word: 'queue', name, now: clock.wallNow() }) as const;
   const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   const after = (ms: number) => clock.wallNow() + ms;
@@ -119,10 +132,12 @@ export function sqliteQueue(
 }
 
 export function sqliteCounter(
-  { clock, run }: WordParts,
+  parts: WordParts,
   name: string,
   { maxEntries = usualEntries }: CounterOptions,
 ): Counter {
+  const { clock } = parts;
+  const run = asked(parts);
   const of = () => ({ word: 'counter', name, now: clock.wallNow() }) as const;
   const ask = async <T>(operation: StoreOperation) => (await run(operation)) as T;
   return {

@@ -29,14 +29,15 @@ interface Waiting {
   readonly reject: (error: StoreError) => void;
 }
 
-/** Never rejects. */
+/** Never rejects. `lockMs`: how long it waits for the lock of another process. */
 export async function openInWorker(
   file: string,
   program: URL,
+  lockMs = 0,
 ): Promise<OpenedDatabase | FailedDatabase> {
   let worker: Worker;
   try {
-    worker = new Worker(program, { workerData: { file }, execArgv: [] });
+    worker = new Worker(program, { workerData: { file, lockMs }, execArgv: [] });
   } catch (error) {
     return { kind: 'failed', why: 'unusable', detail: messageOf(error), code: null };
   }

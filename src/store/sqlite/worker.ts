@@ -11,7 +11,7 @@ import type { FromWorker, ToWorker } from './worker-messages.ts';
 // Node 22 writes to standard error that its SQLite is experimental.
 process.removeAllListeners('warning');
 
-const { file } = workerData as { readonly file: string };
+const { file, lockMs } = workerData as { readonly file: string; readonly lockMs: number };
 const port = parentPort;
 if (port === null) throw new Error('this file is for a worker thread');
 const say = (message: FromWorker) => port.postMessage(message);
@@ -24,7 +24,7 @@ function open(): Engine | undefined {
     return undefined;
   }
   try {
-    const { engine, findings } = openDatabase(driver, file);
+    const { engine, findings } = openDatabase(driver, file, lockMs);
     say({ kind: 'opened', driver: driver.name, findings });
     return engine;
   } catch (error) {

@@ -3,10 +3,10 @@
 // goes first toward the newest process, then toward the oldest, and the first one that listens answers it. Where nobody
 // does, the asker is told so at once. What arrives may be of another version: a message that cannot be read is dropped.
 
-import { isRecord } from '../kernel/json-values.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
 import { contain } from '../kernel/contain.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import { type Bus, BusError, type BusMessage } from './bus.ts';
 
 /** What is used of a link between two processes. */
@@ -34,7 +34,7 @@ type Answer = (body: Uint8Array | undefined) => void;
 interface Neighbour {
   readonly link: NeighbourLink;
   readonly side: 'former' | 'successor';
-  readonly subscription: Disposable;
+  subscription: Disposable | undefined;
   /** Requests that were sent to it, by number, until they are answered or it is gone. */
   readonly asked: Map<number, Answer>;
 }
@@ -65,18 +65,19 @@ export class NeighbourBus implements Bus, Disposable {
   /** The process that this one has replaced, or the one that replaces it. */
   join(link: NeighbourLink, side: 'former' | 'successor'): void {
     const { caught } = this.#parts;
-    const heard = (head: unknown, payload: Buffer) =>
-      contain(() => this.#arrived(neighbour, head, payload), caught);
-    const asked = new Map<number, Answer>();
-    const neighbour: Neighbour = { link, side, asked, subscription: link.on(kind, heard) };
+    const neighbour: Neighbour = { link, side, asked: new Map(), subscription: undefined };
     const all = [...this.#neighbours, neighbour];
-    this.#neighbours = all.sort((one, other) => Number(one.side < other.side) * 2 - 1);
+    this.#neighbours = all.sort((one, other) => rank(one) - rank(other));
+    // What has come before is heard at once.
+    neighbour.subscription = link.on(kind, (head, payload) =>
+      contain(() => this.#arrived(neighbour, head, payload), caught),
+    );
     link.closed.then(() => this.#left(neighbour)).catch(caught);
   }
 
   #left(neighbour: Neighbour): void {
     this.#neighbours = this.#neighbours.filter((one) => one !== neighbour);
-    neighbour.subscription[Symbol.dispose]();
+    neighbour.subscription?.[Symbol.dispose]();
     for (const answer of [...neighbour.asked.values()]) answer(undefined);
     neighbour.asked.clear();
   }
@@ -191,6 +192,11 @@ export class NeighbourBus implements Bus, Disposable {
     this.#subscriptions.clear();
     for (const neighbour of this.#neighbours) this.#left(neighbour);
   }
+}
+
+/** The newest first. */
+function rank({ side }: Neighbour): number {
+  return side === 'successor' ? 0 : 1;
 }
 
 /** `*` stands for one word. */

@@ -35,6 +35,8 @@ export interface FormerFrontParts {
 
 /** So often it is looked whether something is left. */
 const lookMs = 100;
+/** So long what a client sends without waiting for answers is begun, one after the other. */
+const pipelineMs = 2_000;
 /** A client that was told of the end closes its side within this time. */
 const lingerMs = 2_000;
 
@@ -44,12 +46,15 @@ export class FormerFront {
   readonly #parts: FormerFrontParts;
   /** Connections without a request since this turn. */
   readonly #idle = new Set<Socket>();
+  /** When the fence was drawn. */
+  readonly #since: number;
   #finish: () => void = ignored;
   #looking: Disposable | undefined;
   #isOver = false;
 
   constructor(parts: FormerFrontParts) {
     this.#parts = parts;
+    this.#since = parts.clock.now();
     this.ended = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -63,8 +68,9 @@ export class FormerFront {
     const use = this.#parts.connections.useOf(res.req.socket);
     if (use === undefined) return true;
     const { last } = use;
-    // Its client was told that this connection is at its end.
-    if (last?.headersSent === true) return false;
+    // Its client was told that this connection is at its end, or has been sending for long enough.
+    const isLate = this.#parts.clock.now() - this.#since > pipelineMs;
+    if (last !== undefined && (isLate || last.headersSent)) return false;
     if (last !== undefined) last.shouldKeepAlive = true;
     use.last = res;
     res.shouldKeepAlive = false;

@@ -71,6 +71,11 @@ export interface Session {
 
 export interface SessionOptions {
   /**
+   * Names the client to servers and calls: no other client has it, in this process or another one, and it is the same
+   * wherever its session goes on. Absent: one is made that is good for this process.
+   */
+  readonly key?: string | undefined;
+  /**
    * The id of the first request to it; absent: 1. A client that may answer late to an earlier process is given
    * another one each time.
    */
@@ -110,6 +115,10 @@ export interface GatewayForTransports {
   inputSchemaOf(tool: string, principal: Principal): unknown;
   /** The replica that has what this modern request continues, where there are several; undefined: none, or this one. */
   holderOf?(message: Message, principal: Principal): string | undefined;
+  /** Ends every modern subscription in the way that tells its client that it is over; another process has the next one. */
+  endListenings?(): void;
+  /** Requests without an answer, and parked calls: what keeps a process that another one has replaced. */
+  readonly unfinished?: number;
   /** The principal behind a path that takes rights away; undefined if nothing is left of them. */
   narrowed(principal: Principal, cut: Cut): Principal | undefined;
   /**

@@ -161,8 +161,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   // --- clients -----------------------------------------------------------------------------
 
   openSession(principal: Principal, outlet: Outlet, options: SessionOptions = {}): Session {
-    const { firstQuestion = 1, folder } = options;
-    const key = `session-${this.#nextSession++}`;
+    const { firstQuestion = 1, folder, key = `session-${this.#nextSession++}` } = options;
     const session = new LegacySession(key, principal, outlet, {
       greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
@@ -371,10 +370,18 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   drain(ms: number): Promise<void> {
     this.isAccepting = false;
     this.#draining ??= new Draining({ clock: this.clock, underWay: () => this.#underWay() });
-    for (const listening of [...this.#listenings]) listening.end();
-    this.#listenings.clear();
+    this.endListenings();
     this.#draining.within(ms);
     return this.#draining.done;
+  }
+
+  endListenings(): void {
+    for (const listening of [...this.#listenings]) listening.end();
+    this.#listenings.clear();
+  }
+
+  get unfinished(): number {
+    return this.underWay + this.#parking.size;
   }
 
   /** How many clients there are: sessions, and clients of the modern era, which have none. */

@@ -59,6 +59,11 @@ export class Strangers {
     }
   }
 
+  /** Whether it counts as one whose it is nobody knows. */
+  has({ remoteAddress = '', remotePort = 0 }: Place): boolean {
+    return this.#byAddress.get(remoteAddress)?.has(remotePort) === true;
+  }
+
   /** Their descriptors are needed. */
   closeAll(): void {
     const all = [...this.#byAddress.values()].flatMap((here) => [...here.values()]);

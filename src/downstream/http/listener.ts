@@ -3,7 +3,7 @@
 // accepted, streams end, running requests get a moment, and then nothing is left open.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
@@ -37,8 +37,12 @@ import { LegacyEndpoint } from './legacy/legacy-endpoint.ts';
 import { Sessions } from './legacy/sessions.ts';
 import { OldTransport } from './legacy/sse-2024.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
+import { OpenConnections } from './open-connections.ts';
 import { PassingOn } from './replicas/passing-on.ts';
 import type { Peers } from './replicas/peers.ts';
+import { FormerFront, type ToSuccessor } from './rollout/former-front.ts';
+import { handleOf, type SocketHandle, socketOf } from './rollout/handed-socket.ts';
+import type { ToldOfSessions } from './rollout/session-news.ts';
 import { RouteTable } from './route-table.ts';
 import { httpRoutes, type Readiness } from './routes.ts';
 
@@ -73,6 +77,8 @@ export interface HttpOptions {
   readonly peers?: Peers | undefined;
   /** What /readyz says while the listener is open. */
   readonly readiness?: () => Readiness;
+  /** What listens already, in this process or another one; absent: the address of the config is listened on. */
+  readonly listening?: SocketHandle | undefined;
 }
 
 export interface HttpFront {
@@ -81,8 +87,19 @@ export interface HttpFront {
   /** The address of MCP, for a client on this machine. */
   readonly url: string;
   readonly address: ListenAddress;
+  /** What listens, as `process.send` takes it, so that another process can keep it; undefined once it is closed. */
+  readonly listening: SocketHandle | undefined;
   /** A connection that another replica has opened, to pass requests on. */
   accept(connection: Duplex): void;
+  /** An idle connection that a former has given up; `isKnown`: a credential was accepted on it. */
+  adopt(connection: SocketHandle, isKnown?: boolean): void;
+  /** What a former says about its sessions; false: that cannot be read. */
+  heardOfSessions(head: unknown, payload: Buffer): boolean;
+  /**
+   * From now on another process serves: nothing more is accepted here, idle connections and sessions go there, and what
+   * was begun is ended. A second call joins the first.
+   */
+  handOver(to: Successor): HttpFormer;
   /**
    * The gateway is shutting down: connections are not kept for a next request, and streams without
    * an end are ended.
@@ -102,6 +119,18 @@ export interface HttpFront {
   close(passedOnMs?: number): Promise<void>;
 }
 
+/** The process that serves from the fence on. */
+export interface Successor extends ToSuccessor {
+  /** For its `heardOfSessions`. */
+  readonly session: ToldOfSessions;
+}
+
+/** A front after the fence. */
+export interface HttpFormer {
+  /** Resolves when it has no connection, request, parked call or session that works any more. */
+  readonly ended: Promise<void>;
+}
+
 /** Listens, or throws a Fault that says why not. */
 export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   const { config } = options;
@@ -109,7 +138,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   assertGuarded(wanted, config.auth);
   const listener = new HttpListener(options, wanted.host);
   try {
-    await listener.listen(wanted);
+    await listener.listen(options.listening ?? wanted);
   } catch (error) {
     await listener.close();
     const isTaken = errnoOf(error) === 'EADDRINUSE';
@@ -135,13 +164,9 @@ class HttpListener implements HttpFront {
   readonly #sessions: Sessions;
   readonly #old: OldTransport;
   readonly #passing: PassingOn;
-  /** Connections that other replicas have opened; each as long as it is used. */
-  readonly #fromPeers = new WeakSet<object>();
-  /** Connections beyond the limit, each until it has been answered. */
-  readonly #beyond = new Set<Socket>();
-  readonly #full: RareLine;
+  readonly #connections: OpenConnections;
   readonly #strangers: Strangers;
-  #connections = 0;
+  #former: FormerFront | undefined;
   #underWay = 0;
   #quiet: (() => void) | undefined;
   #isDraining = false;
@@ -157,11 +182,13 @@ class HttpListener implements HttpFront {
     const { outgoing = new OutgoingBudget(clock, report) } = options;
     const deadlines = new Deadlines(clock);
     const { peers } = options;
-    const isFromPeer = (connection: object) => this.#fromPeers.has(connection);
-    const isEnding = () => this.#isDraining;
+    const isFromPeer = (connection: object) => this.#connections.isFromPeer(connection);
+    const isEnding = () => this.#isDraining || this.#former !== undefined;
     const shared = peers && { peers, isFromPeer, isEnding };
     this.#edge = { front, limits, clock, report, inform, deadlines, outgoing, ...shared };
-    this.#full = new RareLine(clock, report);
+    const full = new RareLine(clock, report);
+    const { connections: max } = limits;
+    this.#connections = new OpenConnections({ max, full, strangers: this.#strangers });
     const { sessions: records } = options;
     const caught = (error: unknown) => front.caught(error);
     const idleMs = limits.sessionIdleMs;
@@ -210,11 +237,18 @@ class HttpListener implements HttpFront {
     return this.#door.refused;
   }
 
-  listen(address: ListenAddress): Promise<void> {
+  get listening(): SocketHandle | undefined {
+    return handleOf(this.#server);
+  }
+
+  /** At an address, or with what listens there already. */
+  listen(at: ListenAddress | SocketHandle): Promise<void> {
     const server = this.#server;
+    const { backlog } = this.#strangers;
     return new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ ...address, backlog: this.#strangers.backlog }, () => {
+      const options = 'port' in at ? { ...at, backlog } : at;
+      server.listen(options, backlog, () => {
         server.removeAllListeners('error');
         server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
         const { address: host, port } = server.address() as AddressInfo;
@@ -226,8 +260,47 @@ class HttpListener implements HttpFront {
 
   accept(connection: Duplex): void {
     if (this.#ending !== undefined) return void connection.destroy();
-    this.#fromPeers.add(connection);
+    this.#connections.noteFromPeer(connection);
     this.#server.emit('connection', connection);
+  }
+
+  adopt(connection: SocketHandle, isKnown = false): void {
+    const socket = socketOf(connection);
+    if (this.#ending !== undefined) return void socket.destroy();
+    if (isKnown) this.#connections.noteKnown(socket);
+    this.#server.emit('connection', socket);
+  }
+
+  heardOfSessions(head: unknown, payload: Buffer): boolean {
+    return this.#sessions.heard(head, payload);
+  }
+
+  handOver(to: Successor): HttpFormer {
+    this.#former ??= this.#fence(to);
+    return this.#former;
+  }
+
+  #fence(to: Successor): FormerFront {
+    const { front, clock } = this.#edge;
+    const former = new FormerFront({
+      ...{ server: this.#server, connections: this.#connections, clock, successor: to },
+      isKnown: (socket) => !this.#strangers.has(socket),
+      isQuiet: () => this.#isQuiet,
+      endStreams: () => {
+        this.#passing.endEndless();
+        this.#old.endQuiet();
+      },
+      caught: (error) => front.caught(error),
+    });
+    front.endListenings?.();
+    this.#mcp.endStreams();
+    this.#sessions.handOver(to.session);
+    return former;
+  }
+
+  get #isQuiet(): boolean {
+    const { front } = this.#edge;
+    return this.#underWay === 0 && this.passedOn === 0 && (front.unfinished ?? 0) === 0;
   }
 
   drain(): void {
@@ -263,6 +336,7 @@ class HttpListener implements HttpFront {
 
   async #end(passedOnMs: number): Promise<void> {
     const server = this.#server;
+    this.#former?.close();
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
@@ -290,7 +364,7 @@ class HttpListener implements HttpFront {
       keepAliveTimeout: limits.keepAliveMs,
     });
     server.maxConnections = limits.connections + limits.spareConnections;
-    server.on('connection', (socket) => this.#connected(socket));
+    server.on('connection', (socket) => this.#connections.arrived(socket));
     // Node would drop headers beyond a number in silence, and with them what makes a head ambiguous.
     // Their bytes are bounded above, their number by the front door.
     server.maxHeadersCount = 0;
@@ -300,7 +374,9 @@ class HttpListener implements HttpFront {
       over(this);
     }
     const asked = (req: IncomingMessage, res: ServerResponse) => {
+      if (this.#former?.admits(res) === false) return void req.resume();
       this.#underWay += 1;
+      this.#connections.began(res);
       res.on('close', ended);
       this.#request(req, res);
     };
@@ -317,34 +393,19 @@ class HttpListener implements HttpFront {
       return refuseHttp(res, 503, 'Service Unavailable: the gateway is shutting down', lastWords);
     }
     if (this.#isDraining) res.shouldKeepAlive = false;
-    if (this.#beyond.size > 0 && this.#beyond.has(req.socket)) {
-      if (this.#connections > this.#edge.limits.connections) {
-        const message = `Service Unavailable: ${this.#edge.limits.connections} connections are open`;
-        return refuseHttp(res, 503, message, lastWords);
-      }
-      this.#beyond.delete(req.socket);
+    if (this.#connections.isBeyond(req.socket)) {
+      const message = `Service Unavailable: ${this.#edge.limits.connections} connections are open`;
+      return refuseHttp(res, 503, message, lastWords);
     }
     this.#door.handle(req, res);
   }
 
   #over(res: ServerResponse): void {
     this.#door.over(res);
+    this.#connections.over(res);
+    this.#former?.over(res);
     this.#underWay -= 1;
     if (this.#underWay === 0) this.#quiet?.();
-  }
-
-  #connected(socket: Socket): void {
-    const { connections } = this.#edge.limits;
-    this.#connections += 1;
-    if (!this.#fromPeers.has(socket)) this.#strangers.arrived(socket);
-    if (this.#connections > connections) {
-      this.#full.say(() => `http: ${connections} connections are open; further ones are refused`);
-      this.#beyond.add(socket);
-    }
-    socket.on('close', () => {
-      this.#connections -= 1;
-      this.#beyond.delete(socket);
-    });
   }
 }
 

@@ -120,7 +120,7 @@ export class DoubtedSessions implements Disposable {
   letGo(session: HttpSession): void {
     this.#parts.remove(session);
     if (session.isClosed) return;
-    session.former = undefined;
+    if (!this.#parts.peers.isOneMachine) session.former = undefined;
     session.stopListening();
     this.#leaving.set(session, Number.NEGATIVE_INFINITY);
     this.#closeQuiet();
@@ -132,6 +132,8 @@ export class DoubtedSessions implements Disposable {
     for (const [session, ranAt] of [...this.#leaving]) {
       if (session.isWorking) this.#leaving.set(session, now);
       if (session.isBusy || now - ranAt < answerMs) continue;
+      // Whoever had it before this process is reached by way of it.
+      if (session.former !== undefined) continue;
       this.#leaving.delete(session);
       session.close();
     }

@@ -4,7 +4,7 @@
 // session is cheap until something is sent in it: streams are set up then. One that an earlier process
 // had is begun again in the client's own words; ids of that process name nothing here.
 
-import { randomBytes, randomInt } from 'node:crypto';
+import { hash, randomBytes, randomInt } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { ignored } from '../../../kernel/contain.ts';
 import type { UsePlace } from '../../../kernel/use-order.ts';
@@ -38,6 +38,19 @@ export interface SessionTable {
   /** The session was in use until now. */
   used(session: HttpSession): void;
 }
+
+/** What another process has sent in a session, and its client may still come back for. */
+export interface SentBefore {
+  readonly life: string;
+  /** How many streams it had. */
+  readonly made: number;
+  /** Names of streams whose requests were cancelled. */
+  readonly abandoned: readonly string[];
+  readonly events: readonly KeptEvent[];
+}
+
+/** Streams of the next process have other names than those that are made meanwhile where the session was. */
+const madeMeanwhile = 1_000_000;
 
 /** The result for a client that resumes a stream. */
 export type StreamReturn =
@@ -81,17 +94,20 @@ export class HttpSession implements Outlet, SetUpSession {
   #tracksMade = 0;
   /** Resources that are watched again, until its client listens and is told; at most those of `setup`. */
   #untold: Set<string> | undefined;
-  /** Part of every event id: another process has another. */
-  readonly #life = randomBytes(4).toString('hex');
+  /** Part of every event id: another process has another, unless it was handed what was sent here. */
+  readonly #life: string;
+  /** Keeps from now on what is sent and not under way here. */
+  #successor: ((events: readonly KeptEvent[]) => void) | undefined;
   #isClosed = false;
 
-  /** `former` is what its client has said to an earlier process. */
+  /** `former` is what its client has said to an earlier process, and `before` what that one has handed over. */
   constructor(
     id: string,
     principal: Principal,
     edge: Edge,
     table: SessionTable,
     former?: ClientSetup,
+    before?: SentBefore,
   ) {
     this.id = id;
     this.principal = principal;
@@ -100,7 +116,9 @@ export class HttpSession implements Outlet, SetUpSession {
     this.setup = former ?? new ClientSetup();
     // The client may still answer what the earlier process has asked.
     const firstQuestion = former && randomInt(2 ** 47);
-    this.#session = edge.front.openSession(principal, this, { firstQuestion });
+    this.#life = before?.life ?? randomBytes(4).toString('hex');
+    this.#session = edge.front.openSession(principal, this, { firstQuestion, key: keyOf(id) });
+    if (before) this.#goOn(before);
     if (former) this.#beginAgain(former);
   }
 
@@ -126,6 +144,28 @@ export class HttpSession implements Outlet, SetUpSession {
   /** Whether any of its requests is running. */
   get isWorking(): boolean {
     return this.#session.inFlight > 0;
+  }
+
+  #goOn({ made, abandoned, events }: SentBefore): void {
+    this.#tracksMade = made + madeMeanwhile;
+    if (abandoned.length > 0) this.#abandoned = new Set(abandoned);
+    if (events.length > 0) this.#keptEvents.restore(events);
+  }
+
+  /** What a former has sent or ended since it has handed this session over. */
+  addSent(events: readonly KeptEvent[]): void {
+    if (this.#isClosed) return;
+    for (const { stream, frame, kind } of events) if (stream === undefined) this.send(frame, kind);
+    this.#keptEvents.restore(events.filter(({ stream }) => stream !== undefined));
+  }
+
+  /** Another process has it from now on, and `send` is where it keeps what is sent here: all but what is under way here. */
+  handOver(send: (events: readonly KeptEvent[]) => void): SentBefore {
+    this.stopListening();
+    this.#successor = send;
+    const events = this.#events?.takeBut(new Set(this.#tracks?.keys())) ?? [];
+    const abandoned = [...(this.#abandoned ?? [])];
+    return { life: this.#life, made: this.#tracksMade, abandoned, events };
   }
 
   /** In the client's own words, and by the way of all its requests: what it may not do now is refused. */
@@ -169,6 +209,9 @@ export class HttpSession implements Outlet, SetUpSession {
   finish(track: Track): void {
     this.#tracks?.delete(track.name);
     track.end();
+    if (this.#successor === undefined) return;
+    const events = this.#events?.takeBut(new Set(this.#tracks?.keys())) ?? [];
+    if (events.length > 0) this.#successor(events);
   }
 
   /** The client has cancelled what was answered there: it is not resumed. */
@@ -191,7 +234,9 @@ export class HttpSession implements Outlet, SetUpSession {
   send(frame: Frame, kind?: string): void {
     if (this.#isClosed) return;
     const track = this.#listening?.findLast(({ isOpen }) => isOpen);
-    if (track === undefined) this.#keptEvents.wait(frame, kind);
+    const successor = this.#successor;
+    if (track === undefined && successor) successor([{ stream: undefined, place: 0, frame, kind }]);
+    else if (track === undefined) this.#keptEvents.wait(frame, kind);
     else track.say(frame, kind);
   }
 
@@ -312,4 +357,9 @@ export class HttpSession implements Outlet, SetUpSession {
       stream.repeat(frame, eventId(name, place, this.#life));
     }
   }
+}
+
+/** The same wherever the session goes on; its id is a credential of sorts. */
+function keyOf(id: string): string {
+  return `session-${hash('sha256', `key of ${id}`, 'hex').slice(0, 32)}`;
 }

@@ -39,12 +39,12 @@ export interface KeptEvent {
   /** Its place on the stream. */
   readonly place: number;
   readonly frame: Frame;
+  /** Of those that wait, one of a kind is enough. */
+  readonly kind: string | undefined;
 }
 
 interface StoredEvent extends KeptEvent {
   readonly bytes: number;
-  /** Of those that wait, one of a kind is enough. */
-  readonly kind: string | undefined;
 }
 
 /** What a kept message takes beside its bytes, as text and in a buffer; measured, and rounded up. */
@@ -107,6 +107,26 @@ export class KeptEvents {
     this.#events = this.#events.filter(({ stream }) => stream !== undefined);
     for (const { bytes } of waiting) this.#count(-bytes);
     return waiting.map(({ frame }) => frame);
+  }
+
+  /** Takes out what these streams do not need, for whoever keeps it from now on. */
+  takeBut(needed: ReadonlySet<string>): readonly KeptEvent[] {
+    const [kept, given]: [StoredEvent[], StoredEvent[]] = [[], []];
+    for (const event of this.#events) {
+      const { stream } = event;
+      (stream !== undefined && needed.has(stream) ? kept : given).push(event);
+    }
+    this.#events = kept;
+    for (const { bytes } of given) this.#count(-bytes);
+    return given;
+  }
+
+  /** What another process has kept until now. */
+  restore(events: readonly KeptEvent[]): void {
+    for (const { stream, place, frame, kind } of events) {
+      if (stream === undefined) this.wait(frame, kind);
+      else this.#add(stream, place, frame, undefined);
+    }
   }
 
   /** This stream is not resumed any more. */

@@ -222,7 +222,9 @@ export class LegacyEndpoint {
     const { former } = session;
     const { res, req } = context;
     const mayBeIts = resumesAnswer(req) || carried.messages.some(isOfRunning);
-    if (former === undefined || !mayBeIts || this.#passing.isForFormer(context)) return here();
+    // Of processes that have replaced each other every one asks the one before it.
+    const isPassedOn = this.#passing.isForFormer(context) && !this.#edge.peers?.isOneMachine;
+    if (former === undefined || !mayBeIts || isPassedOn) return here();
     this.#passing
       .toFormer(former, context, carried)
       .then((outcome) => {

@@ -11,9 +11,11 @@ import { RareLine } from '../../../kernel/rare-line.ts';
 import { UseOrder } from '../../../kernel/use-order.ts';
 import { isLocalUser, ownerOf, type Principal } from '../../../policy/principal.ts';
 import type { Message } from '../../../wire/scan.ts';
-import type { ClientSetup } from '../../clients/client-setup.ts';
+import { ClientSetup } from '../../clients/client-setup.ts';
 import type { Edge } from '../http-context.ts';
 import { Elsewhere } from '../replicas/peers.ts';
+import { type HandedSession, HandedSessions } from '../rollout/handed-sessions.ts';
+import { read, type SessionNews, type ToldOfSessions, written } from '../rollout/session-news.ts';
 import { DoubtedSessions } from './doubted-sessions.ts';
 import { HttpSession, type SessionTable } from './http-session.ts';
 import { ByteBudget } from './kept-events.ts';
@@ -58,6 +60,10 @@ export class Sessions implements SessionTable {
   readonly #ending = new Set<string>();
   /** Where other replicas may take sessions over. */
   readonly #doubted: DoubtedSessions | undefined;
+  /** What a former has handed over, until their clients come. */
+  readonly #handed: HandedSessions;
+  /** Takes what is said of sessions from the fence on. */
+  #successor: ToldOfSessions | undefined;
   #timer: Disposable | undefined;
   #isClosed = false;
 
@@ -67,7 +73,13 @@ export class Sessions implements SessionTable {
     this.#given = new RareLine(edge.clock, edge.report);
     this.setups = new SetupBytes(edge.limits.setupBytesOfAll);
     this.budget = new ByteBudget(edge.limits.keptBytesOfAll, () => this.#relieve());
-    const { peers, clock, front } = edge;
+    const { peers, clock, front, limits } = edge;
+    this.#handed = new HandedSessions({
+      clock,
+      maxSessions: limits.sessions,
+      maxBytes: limits.keptBytesOfAll,
+      keepMs: limits.sessionIdleMs,
+    });
     this.#doubted =
       kept &&
       peers &&
@@ -102,7 +114,8 @@ export class Sessions implements SessionTable {
     former?: ClientSetup,
   ): HttpSession | undefined {
     if (!this.#hasRoomFor(principal, bytes)) return undefined;
-    const session = new HttpSession(id, principal, this.#edge, this, former);
+    const before = this.#handed.remove(id);
+    const session = new HttpSession(id, principal, this.#edge, this, former, before);
     this.setups.weigh(session, bytes);
     session.lastUsedAt = this.#edge.clock.now();
     session.place = this.#order.add(session);
@@ -117,10 +130,26 @@ export class Sessions implements SessionTable {
   find(id: string, principal: Principal): FoundSession | Promise<FoundSession> {
     const session = this.#sessions.get(id);
     if (session === undefined && this.#ended.has(id)) return undefined;
-    if (session === undefined) return this.#kept && this.#search(this.#kept, id, principal);
+    if (session === undefined) return this.#findElsewhere(id, principal);
     if (!isSamePrincipal(session.principal, principal)) return undefined;
     this.used(session);
     return this.#doubted?.isDoubted(session) ? this.#doubted.find(session) : session;
+  }
+
+  #findElsewhere(id: string, principal: Principal): FoundSession | Promise<FoundSession> {
+    const handed = this.#handed.find(id, principal);
+    const from = handed?.from === undefined ? undefined : new Elsewhere(handed.from);
+    if (this.#kept) return this.#search(this.#kept, id, principal, from);
+    return handed && this.#beginHanded(handed, principal);
+  }
+
+  /** One that is in no store. */
+  #beginHanded({ id, setup, from }: HandedSession, principal: Principal): FoundSession {
+    const former = ClientSetup.from(setup);
+    if (former === undefined || this.#isClosed) return undefined;
+    const begun = this.#add(id, principal, former.bytes, former);
+    if (begun !== undefined) this.#took(begun, from);
+    return begun ?? 'unavailable';
   }
 
   /** One that another replica had, which is gone. */
@@ -162,7 +191,11 @@ export class Sessions implements SessionTable {
     const session = this.#sessions.get(id);
     // Another request may have begun it again, or ended it, or the front may be closed, meanwhile.
     if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
-    if (former === undefined || this.#ended.has(id)) return undefined;
+    if (this.#ended.has(id)) return undefined;
+    const handed = former === undefined ? this.#handed.find(id, principal) : undefined;
+    // What its former could not store.
+    if (handed !== undefined) return this.#beginHanded(handed, principal);
+    if (former === undefined) return undefined;
     if (former === 'unavailable' || this.#isClosed) return 'unavailable';
     if (former instanceof Elsewhere) return former;
     const begun = this.#add(id, principal, former.bytes, former);
@@ -189,6 +222,48 @@ export class Sessions implements SessionTable {
     const { id, principal, setup } = session;
     // Its client goes on there, where it has been taken over.
     await this.#kept?.keep(id, principal, setup, () => this.#lost(session));
+    if (this.#successor !== undefined) await this.#handOne(session, this.#successor);
+  }
+
+  /** Another process has them from now on: it is told of all, and of what happens in them here until the end. */
+  handOver(to: ToldOfSessions): void {
+    this.#successor = to;
+    for (const session of this.#handed.takeAll()) this.#tell(to, { kind: 'session', session });
+    for (const session of [...this.#sessions.values()]) {
+      this.#handOne(session, to).catch((error: unknown) => this.#edge.front.caught(error));
+    }
+  }
+
+  async #handOne(session: HttpSession, to: ToldOfSessions): Promise<void> {
+    const { id, principal, setup } = session;
+    const sent = session.handOver((events) => this.#tell(to, { kind: 'sent', id, events }));
+    // It is told of one that is not set up yet when that is done.
+    if (setup.texts === undefined) return;
+    const { id: owner, role } = principal;
+    const what = { id, principal: { id: owner, role }, setup: setup.texts };
+    const handed = { ...what, ...sent, from: this.#edge.peers?.id };
+    await to(written({ kind: 'session', session: handed }));
+  }
+
+  #tell(to: ToldOfSessions, news: SessionNews): void {
+    to(written(news)).catch((error: unknown) => this.#edge.front.caught(error));
+  }
+
+  /** What a former says; false: it is nothing that can be read. */
+  heard(head: unknown, payload: Buffer): boolean {
+    const news = read(head, payload);
+    if (news === undefined) return false;
+    const id = news.kind === 'session' ? news.session.id : news.id;
+    const here = this.#sessions.get(id);
+    if (news.kind === 'ended') {
+      this.#handed.remove(id);
+      if (here !== undefined) this.drop(here);
+    } else if (here !== undefined) {
+      here.addSent(news.kind === 'session' ? news.session.events : news.events);
+    } else if (this.#successor !== undefined) this.#tell(this.#successor, news);
+    else if (news.kind === 'session') this.#handed.add(news.session);
+    else this.#handed.addEvents(id, news.events);
+    return true;
   }
 
   /** What runs here may end here. */
@@ -210,6 +285,9 @@ export class Sessions implements SessionTable {
   /** It is over, also for a later process; resolves when that is stored, or cannot be. */
   async end(session: HttpSession): Promise<void> {
     this.#close(session);
+    if (this.#successor !== undefined) {
+      this.#tell(this.#successor, { kind: 'ended', id: session.id });
+    }
     if (this.#kept === undefined) return;
     this.#ended.add(session.id);
     if (this.#ended.size > maxEnded) {
@@ -239,6 +317,7 @@ export class Sessions implements SessionTable {
       this.drop(session);
     }
     this.#doubted?.endAccess(ids);
+    this.#handed.endAccess(ids);
     if (this.#kept === undefined) return;
     for (const id of ids) this.#ending.add(id);
     this.#kept
@@ -272,6 +351,7 @@ export class Sessions implements SessionTable {
   closeAll(): void {
     this.#isClosed = true;
     this.#doubted?.[Symbol.dispose]();
+    this.#handed[Symbol.dispose]();
     for (const session of [...this.#sessions.values()]) this.#close(session);
   }
 

@@ -3,6 +3,7 @@
 // any other. A request that was passed on once is not passed on again, but for what only a former holder of its session
 // knows. A session whose replica is gone is taken over.
 
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { isLocalUser, ownerOf } from '../../../policy/principal.ts';
 import type { Edge } from '../http-context.ts';
@@ -29,6 +30,8 @@ export class PassingOn {
   readonly #edge: Edge;
   readonly #sessions: Sessions;
   readonly #underWay: UnderWay;
+  /** Those passed on that have no end of their own, each until it is closed, with their connections. */
+  readonly #endless = new Map<ServerResponse, Duplex>();
 
   constructor(edge: Edge, sessions: Sessions) {
     this.#edge = edge;
@@ -137,9 +140,20 @@ export class PassingOn {
     const { res, req } = context;
     const edge = this.#edge;
     if (hasEnd(req, carried)) this.#underWay.began(res, connection);
+    else if (!res.closed) {
+      if (!this.#endless.has(res)) res.once('close', () => this.#endless.delete(res));
+      this.#endless.set(res, connection);
+    }
     const end = await forward(connection, { context, carried, isModern, edge, more });
     if (end === 'moved') this.#underWay.ended(res);
     return end;
+  }
+
+  /** Ends the streams that were passed on and have begun: their clients come again, and to another replica. */
+  endEndless(): void {
+    for (const [res, connection] of [...this.#endless]) {
+      if (res.headersSent) res.end(() => void connection.destroy());
+    }
   }
 
   /** New work that another replica has passed on just before this one began to shut down: it has to look again. */
@@ -152,7 +166,9 @@ export class PassingOn {
    * user is good on this machine only.
    */
   handsOver(context: RequestContext): boolean {
-    if (this.#edge.peers === undefined || isLocalUser(ownerOf(context.principal))) return false;
+    const { peers } = this.#edge;
+    const isStranger = peers?.isOneMachine !== true && isLocalUser(ownerOf(context.principal));
+    if (peers === undefined || isStranger) return false;
     return this.#isEnding && !this.#isPassedOn(context);
   }
 

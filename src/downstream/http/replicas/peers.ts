@@ -6,6 +6,8 @@ import type { Duplex } from 'node:stream';
 export interface Peers {
   /** This replica. */
   readonly id: string;
+  /** All replicas are processes of one instance, each of which has replaced another: the local user is the same everywhere. */
+  readonly isOneMachine?: boolean;
   /** A connection to this replica. */
   connect(replica: string): Promise<Connected | NotConnected>;
   /** A connection to any replica that accepts work. */

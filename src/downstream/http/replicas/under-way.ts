@@ -10,6 +10,8 @@ export class UnderWay {
   readonly #clock: Clock;
   /** With the connections that they use, each until its response is closed; at most one for each request. */
   readonly #requests = new Map<ServerResponse, Duplex>();
+  /** Those whose end is heard of: one may be passed on again and again. */
+  readonly #heard = new WeakSet<ServerResponse>();
   #quiet: (() => void) | undefined;
 
   constructor(clock: Clock) {
@@ -22,7 +24,8 @@ export class UnderWay {
 
   began(res: ServerResponse, connection: Duplex): void {
     if (res.closed) return;
-    if (!this.#requests.has(res)) res.once('close', () => this.ended(res));
+    if (!this.#heard.has(res)) res.once('close', () => this.ended(res));
+    this.#heard.add(res);
     this.#requests.set(res, connection);
   }
 

@@ -41,6 +41,7 @@ import { sealedRecords } from '../store/sealed-records.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
+import type { ProcessHolder } from '../supervise/process/start/process-starter.ts';
 import { createSpawner } from '../supervise/process/start/spawn.ts';
 import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
 import type { HostAudit } from './call/call-audit.ts';
@@ -93,6 +94,11 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   return host;
 }
 
+/** The pid-holder of a gateway, which gives its instance a name. */
+export interface InstanceHolder extends ProcessHolder {
+  readonly instance: string;
+}
+
 export interface HostSurroundings {
   readonly env: Environment;
   readonly folder: string;
@@ -109,6 +115,8 @@ export interface HostSurroundings {
   readonly claimTrack?: ClaimTrack;
   /** Resolves when clients can come: what is not needed for that is left until then. */
   readonly serving?: Promise<unknown>;
+  /** The parent of its servers; absent: this process. */
+  readonly holder?: InstanceHolder | undefined;
   readonly startedBy: string;
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
@@ -135,7 +143,7 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Opened
 function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): HostCore {
   const { stateDir, database = null, sharedStore = null, env, report } = around;
   const clock = systemClock;
-  const instance = randomBytes(8).toString('hex');
+  const instance = around.holder?.instance ?? randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
   const opened = scope.own(openStore(around));
   let store: Store = opened;
@@ -160,6 +168,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     createSpawner({
       ...{ clock, instance, stateDir, sourceEnv: env, notice: report },
       hidden: foldersOfInstances(stateDir, env),
+      holder: around.holder,
     }),
   );
   const kept =

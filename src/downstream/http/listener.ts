@@ -2,6 +2,7 @@
 // answers those beyond with 503; a request must arrive within a time limit. On close nothing new is
 // accepted, streams end, running requests get a moment, and then nothing is left open.
 
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,6 +10,7 @@ import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import type { KeptSockets } from '../../kernel/kept-sockets.ts';
 import { openFileShares } from '../../kernel/open-files.ts';
 import { RareLine } from '../../kernel/rare-line.ts';
 import { Strangers } from '../../kernel/strangers.ts';
@@ -75,6 +77,8 @@ export interface HttpOptions {
   readonly principals?: readonly Principal[] | undefined;
   /** The other replicas, where there may be some. */
   readonly peers?: Peers | undefined;
+  /** Where its socket outlives this process; absent: nowhere. */
+  readonly sockets?: KeptSockets | undefined;
   /** What /readyz says while the listener is open. */
   readonly readiness?: () => Readiness;
   /** What listens already, in this process or another one; absent: the address of the config is listened on. */
@@ -138,7 +142,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   assertGuarded(wanted, config.auth);
   const listener = new HttpListener(options, wanted.host);
   try {
-    await listener.listen(options.listening ?? wanted);
+    await listener.listen(wanted, options);
   } catch (error) {
     await listener.close();
     const isTaken = errnoOf(error) === 'EADDRINUSE';
@@ -242,20 +246,26 @@ class HttpListener implements HttpFront {
   }
 
   /** At an address, or with what listens there already. */
-  listen(at: ListenAddress | SocketHandle): Promise<void> {
+  async listen(
+    wanted: ListenAddress,
+    { listening, sockets }: Pick<HttpOptions, 'listening' | 'sockets'>,
+  ): Promise<void> {
     const server = this.#server;
     const { backlog } = this.#strangers;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      const options = 'port' in at ? { ...at, backlog } : at;
-      server.listen(options, backlog, () => {
-        server.removeAllListeners('error');
-        server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
-        const { address: host, port } = server.address() as AddressInfo;
-        this.#address = { host, port };
-        resolve();
-      });
-    });
+    // Port 0 included: it is the socket that an earlier process has got for it.
+    const name = `http ${wanted.host} ${wanted.port}`;
+    if (listening !== undefined) {
+      server.listen(listening, backlog);
+      await once(server, 'listening');
+    } else if (!(await sockets?.resume(name, server, backlog))) {
+      server.listen({ ...wanted, backlog });
+      await once(server, 'listening');
+    }
+    server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
+    sockets?.keep(name, server);
+    const { address: host, port } = server.address() as AddressInfo;
+    this.#address = { host, port };
+  }
   }
 
   accept(connection: Duplex): void {

@@ -46,6 +46,7 @@ import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
 import type { HostAudit } from './call/call-audit.ts';
 import type { HostForCommands } from './command-face.ts';
 import type { HostForGateway } from './gateway-face.ts';
+import type { RestoredHost } from './handover/handed-host.ts';
 import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
 import type { SharedResultRecords } from './host-parts.ts';
@@ -113,6 +114,12 @@ export interface HostSurroundings {
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
+  /** The id of the instance, if another process of it was there before; absent: a new one. */
+  readonly instance?: string | undefined;
+  /** What that process has handed over, if that is known already; see `restore` of the gateway's face. */
+  readonly restored?: RestoredHost | undefined;
+  /** Takes over processes of the serving process before this one. */
+  readonly adopt?: Edges['adopt'];
   /** Servers that are reached in another way than their config says. */
   readonly connectors?: Edges['connectors'];
 }
@@ -135,7 +142,8 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Opened
 function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): HostCore {
   const { stateDir, database = null, sharedStore = null, env, report } = around;
   const clock = systemClock;
-  const instance = randomBytes(8).toString('hex');
+  const { restored } = around;
+  const instance = restored?.state.instance ?? around.instance ?? randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
   const opened = scope.own(openStore(around));
   let store: Store = opened;
@@ -185,6 +193,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
       http,
       sourceEnv: env,
       readSecret: readSecretFile,
+      ...(around.adopt && { adopt: around.adopt }),
       ...(around.connectors && { connectors: around.connectors }),
     },
     config: loaded.config,
@@ -202,6 +211,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     release: () => scope[Symbol.asyncDispose](),
   });
   specOf = (server) => core.specOf(server);
+  if (restored) core.restore(restored).catch(ignored);
   return core;
 }
 

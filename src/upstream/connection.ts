@@ -10,6 +10,7 @@ import type { Era } from '../wire/eras.ts';
 import type { Params } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
 import type { Exchange, ExchangeOptions } from './exchange.ts';
+import type { HandOver } from './handed-connection.ts';
 
 /** What the server reported when the connection was opened. */
 export interface Greeting {
@@ -55,6 +56,17 @@ export interface Connection extends Described {
    * server is not treated as hung.
    */
   hold?(isHeld: boolean): void;
+  /**
+   * The serving process before this one has calls on the same server: a message of the server that
+   * does not show its call may belong to one of those.
+   */
+  readonly formerMayBeMeant?: boolean;
+  /**
+   * Gives the server up to the next serving process, except for the exchanges that are open. From
+   * then on it takes no new calls, only what belongs to calls that were begun. Undefined: it cannot
+   * be moved, or not now, and goes on as before.
+   */
+  handOver?(): Promise<HandOver | undefined>;
 }
 
 /** Notified of messages that the server sends by itself. */

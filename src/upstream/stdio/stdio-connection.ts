@@ -7,7 +7,7 @@ import type { Fault, FaultFacts } from '../../kernel/fault.ts';
 import type { Redactor } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { OutputLine, Shown, WriteLine } from '../../observe/server-output.ts';
-import type { Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
+import type { Adopt, Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import { stopChild, stopPolicy } from '../../supervise/process/end/stop.ts';
 import { asLine, type TextOrFrame } from '../../wire/frames.ts';
@@ -26,6 +26,8 @@ import { StdoutReader } from './stdout-reader.ts';
 export interface StdioConnectionParts extends ConnectionParts {
   readonly spec: ChildSpec;
   readonly spawn: Spawn;
+  /** Takes over a process of the serving process before this one; absent: there is no holder. */
+  readonly adopt?: Adopt;
   /** Replaces the secrets that the child was given; none if absent. */
   readonly redactor?: Redactor;
   /** Where what it writes that is not MCP is written down. */

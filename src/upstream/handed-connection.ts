@@ -1,0 +1,100 @@
+// An open connection as it passes from one serving process (the former) to the next one (the
+// successor) during a rollout: what is written down about it, how that is read back, and how the
+// two processes share the server afterwards. The ids of requests divide the two: the successor's
+// begin far above the former's, so that the former has ids left for further rounds of its calls.
+
+import type { Fault } from '../kernel/fault.ts';
+import type { HandedChild } from '../supervise/child.ts';
+import type { Connection, Greeting } from './connection.ts';
+
+/** So many ids are left to the former for what still belongs to its calls. */
+const idsOfFormer = 1_000_000;
+
+interface SharedState {
+  readonly generation: number;
+  readonly greeting: Greeting;
+  /** The next id of the former. */
+  readonly nextId: number;
+}
+
+/** Where the reading of a child's stdout had got to, between two chunks. */
+export interface StdoutState {
+  /** A line beyond the limit is being discarded: its last bytes, in base64. */
+  readonly discarded?: string;
+  /** The beginning of that line, in base64, if its end has to show which request it answers. */
+  readonly oversizedHead?: string;
+  readonly noise: unknown;
+}
+
+export interface StdioState extends SharedState {
+  readonly transport: 'stdio';
+  readonly stdout: StdoutState;
+  /** The last lines of stderr, without secrets. */
+  readonly stderr: readonly string[];
+}
+
+export interface HttpState extends SharedState {
+  readonly transport: 'http';
+  /** Legacy; absent: the server has no sessions. */
+  readonly sessionId?: string;
+  /** Legacy: the last event of the stream for unsolicited messages, as the value of a header. */
+  readonly lastEventId?: string;
+}
+
+/** JSON. */
+export type ConnectionState = StdioState | HttpState;
+
+export interface HandedConnection {
+  readonly state: ConnectionState;
+  /** With stdio. */
+  readonly child?: HandedChild;
+  /** Read from the child's stdout before what is in `child`, and not handled. */
+  readonly unread: Buffer;
+}
+
+/** At the former: its connection, of which only exchanges that were begun are left. */
+export interface RestOfCalls {
+  /** Exchanges that are open; subscriptions do not count. */
+  readonly open: number;
+  /** Whether it, or a former of its own, has open exchanges. */
+  readonly mayHaveCalls: boolean;
+  /** Resolves when all exchanges have ended that are open now. */
+  whenEmpty(): Promise<void>;
+  /**
+   * Where its lines to the server go from now on: whole lines, without the line end. What has
+   * waited is passed on at once.
+   */
+  attach(lines: { write(line: Buffer): void }): void;
+  /** A line of the server for it, without the line end. */
+  heard(line: Buffer): void;
+  /** The server is gone: what is open fails. */
+  lost(fault: Fault): void;
+}
+
+/** At the successor: the calls of the former on the same server. */
+export interface FormerCalls {
+  /** The first id that is not the former's (`firstIdAfter`). */
+  readonly below: number;
+  /** Whether it, or a former of its own, has open exchanges. */
+  readonly mayHaveCalls: boolean;
+  /** Resolves when it will have none any more, also because it is gone. */
+  readonly over?: Promise<void>;
+  heard(line: Buffer): void;
+  lost(fault: Fault): void;
+}
+
+export interface HandOver {
+  readonly handed: HandedConnection;
+  readonly rest: RestOfCalls;
+}
+
+/** At the successor: the connection that was handed over. */
+export interface AdoptedConnection extends Connection {
+  /** A line of the former to the server, without the line end. */
+  writeForFormer(line: Buffer): void;
+}
+
+/** The first id of the successor. */
+export function firstIdAfter({ nextId }: Pick<ConnectionState, 'nextId'>): number {
+  return nextId + idsOfFormer;
+}

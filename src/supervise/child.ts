@@ -31,15 +31,15 @@ export interface Exit {
   readonly limit?: 'memoryMb' | 'processes';
 }
 
-/** What says which process it is; it means something to the process layer of the same holder only. */
+/** Names a child among the processes of one holder; only its process layer can use it. */
 export interface ChildState {
   readonly id: number;
 }
 
-/** A process that is given up to the next serving process of the same holder. */
+/** A child on its way from one serving process to the next one of the same holder. */
 export interface HandedChild {
   readonly state: ChildState;
-  /** Read and not reported. */
+  /** Read from its pipes and not reported yet. */
   readonly stdout: Buffer;
   readonly stderr: Buffer;
 }
@@ -77,8 +77,8 @@ export interface Child {
   /** After the exit: ends the remaining processes of the tree. Resolves to how many there were. */
   sweep(): Promise<number>;
   /**
-   * Gives the process up: nothing is reported or written here any more. Absent: it cannot be handed over. Waits for a
-   * write under way to end.
+   * Gives the process up to the next serving process of the same holder: nothing is reported or
+   * written here any more. Absent: it cannot be handed over. Waits for a write under way to end.
    */
   readonly handOver?: () => Promise<HandedChild>;
 }
@@ -86,5 +86,8 @@ export interface Child {
 /** Starts a child. Throws a Fault (`unavailable`, dispatched `no`) when it cannot be started. */
 export type Spawn = (spec: ChildSpec, listener: ChildListener) => Promise<Child>;
 
-/** Takes over a child that another serving process of the same holder has given up. */
+/**
+ * Takes over a child that another serving process has handed over. What was read and not reported
+ * is reported first, and nothing before this has returned.
+ */
 export type Adopt = (handed: HandedChild, listener: ChildListener) => Promise<Child>;

@@ -22,7 +22,7 @@ export interface ConversationListener {
 }
 
 /** Calls still running when a server is replaced or removed get this long to finish. */
-const drainMs = 5_000;
+export const drainMs = 5_000;
 /** How many ended ids are kept to distinguish a late answer from an invented one. */
 const rememberedIds = 1024;
 
@@ -35,6 +35,7 @@ export class Conversation {
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;
   #background = 0;
+  #firstId = 1;
   #nextId = 1;
 
   constructor(listener: ConversationListener, clock: Clock) {
@@ -59,6 +60,31 @@ export class Conversation {
     const deadline = this.#clock.after(ms, expire, true);
     const settled = () => deadline[Symbol.dispose]();
     exchange.answer.then(settled, settled).catch(ignored);
+  }
+
+  get nextId(): number {
+    return this.#nextId;
+  }
+
+  /** The ids before this one belong to somebody else. */
+  continueFrom(id: number): void {
+    this.#firstId = id;
+    this.#nextId = id;
+  }
+
+  /** How many calls are running. Subscriptions do not count. */
+  get calls(): number {
+    return this.#open.size - this.#background;
+  }
+
+  /** Whether a call of a client is running, not only requests of our own. */
+  get hasClients(): boolean {
+    return this.#open.values().some((exchange) => exchange.owner !== undefined);
+  }
+
+  /** Ends the subscriptions. */
+  endBackground(fault: Fault): void {
+    for (const exchange of this.#open.values()) if (exchange.isBackground) exchange.cancel(fault);
   }
 
   /** Whether more than one call is running. Subscriptions do not count. */
@@ -140,6 +166,7 @@ export class Conversation {
   #strangerKind(id: Message['id']): Noise {
     if (typeof id !== 'number' || id < 1 || id >= this.#nextId) return 'unknown-id';
     if (this.#open.has(id)) return 'unknown-id';
+    if (id < this.#firstId) return 'late-answer';
     return this.#givenUp.has(id) ? 'late-answer' : 'duplicate-answer';
   }
 

@@ -3,9 +3,11 @@
 // two processes share the server afterwards. The ids of requests divide the two: the successor's
 // begin far above the former's, so that the former has ids left for further rounds of its calls.
 
-import type { Fault } from '../kernel/fault.ts';
+import { Fault } from '../kernel/fault.ts';
+import { isRecord } from '../kernel/json-values.ts';
 import type { HandedChild } from '../supervise/child.ts';
 import type { Connection, Greeting } from './connection.ts';
+import { noiseStateFrom, type WrittenNoise } from './stdio/written-noise.ts';
 
 /** So many ids are left to the former for what still belongs to its calls. */
 const idsOfFormer = 1_000_000;
@@ -23,7 +25,7 @@ export interface StdoutState {
   readonly discarded?: string;
   /** The beginning of that line, in base64, if its end has to show which request it answers. */
   readonly oversizedHead?: string;
-  readonly noise: unknown;
+  readonly noise: WrittenNoise;
 }
 
 export interface StdioState extends SharedState {
@@ -97,4 +99,100 @@ export interface AdoptedConnection extends Connection {
 /** The first id of the successor. */
 export function firstIdAfter({ nextId }: Pick<ConnectionState, 'nextId'>): number {
   return nextId + idsOfFormer;
+}
+
+// --- reading -------------------------------------------------------------------------------
+
+const longestText = 1024 * 1024;
+const mostLines = 1_000;
+
+/** Throws a Fault for everything that the same version would not have written. */
+export function connectionStateFrom(value: unknown): ConnectionState {
+  const state = record(value, 'state');
+  const { transport } = state;
+  const shared = {
+    generation: count(state['generation'], 'generation'),
+    nextId: count(state['nextId'], 'nextId'),
+    greeting: greetingFrom(state['greeting']),
+  };
+  if (transport === 'http') {
+    return {
+      transport,
+      ...shared,
+      ...optional('sessionId', headerValue(state['sessionId'], 'sessionId')),
+      ...optional('lastEventId', headerValue(state['lastEventId'], 'lastEventId')),
+    };
+  }
+  if (transport !== 'stdio') throw unreadable('transport');
+  const { stderr } = state;
+  if (!Array.isArray(stderr) || stderr.length > mostLines) throw unreadable('stderr');
+  return {
+    transport,
+    ...shared,
+    stdout: stdoutFrom(state['stdout']),
+    stderr: stderr.map((line: unknown) => text(line, 'stderr')),
+  };
+}
+
+function greetingFrom(value: unknown): Greeting {
+  const { era, protocolVersion, serverInfo, capabilities, instructions } = record(
+    value,
+    'greeting',
+  );
+  if (era !== 'legacy' && era !== 'modern') throw unreadable('era');
+  return {
+    era,
+    protocolVersion: text(protocolVersion, 'protocolVersion'),
+    serverInfo,
+    capabilities: record(capabilities, 'capabilities'),
+    instructions:
+      instructions === undefined ? undefined : text(instructions, 'instructions', Infinity),
+  };
+}
+
+function stdoutFrom(value: unknown): StdoutState {
+  const { discarded, oversizedHead, noise } = record(value, 'stdout');
+  const written = noiseStateFrom(noise);
+  if (written === undefined) throw unreadable('noise');
+  return {
+    ...optional('discarded', base64(discarded, 'discarded')),
+    ...optional('oversizedHead', base64(oversizedHead, 'oversizedHead')),
+    noise: written,
+  };
+}
+
+function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
+  return (value === undefined ? {} : { [name]: value }) as { readonly [name in Name]?: Value };
+}
+
+function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw unreadable(what);
+  return value;
+}
+
+function count(value: unknown, what: string): number {
+  const isCount = typeof value === 'number' && Number.isSafeInteger(value + 2 * idsOfFormer);
+  if (!isCount || value < 1) throw unreadable(what);
+  return value;
+}
+
+function text(value: unknown, what: string, longest = longestText): string {
+  if (typeof value !== 'string' || value.length > longest) throw unreadable(what);
+  return value;
+}
+
+function base64(value: unknown, what: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text(value, what))) throw unreadable(what);
+  return value as string;
+}
+
+function headerValue(value: unknown, what: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (/[\u0000-\u001f\u007f]/.test(text(value, what))) throw unreadable(what);
+  return value as string;
+}
+
+function unreadable(what: string): Fault {
+  return new Fault('internal', `a connection was handed over with a ${what} that cannot be read`);
 }

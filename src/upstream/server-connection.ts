@@ -23,6 +23,8 @@ import type { ProbeOutcome } from './classify.ts';
 import type { Connection, ConnectionListener, Greeting, RequestOptions } from './connection.ts';
 import { Conversation } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
+import { FormerMessages } from './former-messages.ts';
+import { type ConnectionState, type FormerCalls, firstIdAfter } from './handed-connection.ts';
 import { answersProbe } from './liveness.ts';
 import {
   type EraMemory,
@@ -61,6 +63,10 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
   protected readonly conversation: Conversation;
   /** Absent until the handshake is complete. */
   protected greeted: Greeting | undefined;
+  /** After a rollout: the calls of the serving process before this one. */
+  protected former: FormerMessages | undefined;
+  /** Another serving process has it now; only what belongs to begun calls goes through here. */
+  protected isHandedOver = false;
   /** Modern: the members of `_meta` except the client's capabilities. */
   #envelopeHead = '';
   #initializeId: number | undefined;
@@ -128,6 +134,10 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
     return noLines;
   }
 
+  get formerMayBeMeant(): boolean {
+    return this.former?.mayHaveCalls ?? false;
+  }
+
   // --- starting ----------------------------------------------------------------------------
 
   /** Negotiates the era, and reads what the server reports about itself. */
@@ -176,7 +186,7 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
     options?: RequestOptions,
   ): Exchange {
     const exchange = this.conversation.begin(options);
-    if (!this.canSend) {
+    if (!this.canSend || (this.isHandedOver && exchange.isBackground)) {
       this.conversation.fail(exchange.id, this.fault('is gone'));
       return exchange;
     }
@@ -213,13 +223,25 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
     this.notify('notifications/cancelled', params);
   }
 
+  writeForFormer(line: Buffer): void {
+    this.former?.said(line);
+    this.say(line).catch(ignored);
+  }
+
   // --- listening ---------------------------------------------------------------------------
+
+  /** A message that does not show by its stream which exchange it is about. */
+  protected received(message: Message): void {
+    if (!this.former?.takes(message)) this.conversation.receive(message);
+  }
 
   #asked(message: Message, about: Exchange | undefined): void {
     // The modern era has no requests from a server: such a request cannot be answered.
     if (this.greeted && this.era === 'modern') return this.count('unanswerable-request');
-    if (message.method === 'ping') this.respond(pingAnswer(message));
-    else this.listener.asked(message, about, this);
+    if (message.method === 'ping') return this.respond(pingAnswer(message));
+    const isTheirs =
+      about === undefined && this.former?.takesRequest(message, this.conversation.hasClients);
+    if (!isTheirs) this.listener.asked(message, about, this);
   }
 
   /** Something that belongs to no call. */
@@ -235,9 +257,29 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
     this.isLost = true;
     this.#lostBy = cause;
     this.endWith(cause);
+    this.former?.lost(cause);
     this.listener.ended(this);
     // Before the handshake is complete this is a failed start, which is reported by a rejection.
-    if (this.greeted) this.listener.lost(cause);
+    if (this.greeted && !this.isHandedOver) this.listener.lost(cause);
+  }
+
+  /** Lets running calls finish, for a while. */
+  protected async drained(): Promise<void> {
+    const former = this.former?.drained(this.parts.clock);
+    await Promise.all([this.conversation.drained(), former]);
+  }
+
+  // --- another serving process -------------------------------------------------------------
+
+  protected get sharedState(): Pick<ConnectionState, 'generation' | 'greeting' | 'nextId'> {
+    const { generation, greeting, conversation } = this;
+    return { generation, greeting, nextId: conversation.nextId };
+  }
+
+  /** Goes on where the former was. */
+  protected continues(state: ConnectionState, calls: FormerCalls | undefined): void {
+    this.conversation.continueFrom(calls?.below ?? firstIdAfter(state));
+    if (calls) this.former = new FormerMessages(calls, (answer) => this.respond(answer));
   }
 
   /** What ends together with a connection that is lost. */

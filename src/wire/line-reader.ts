@@ -67,6 +67,21 @@ export class LineReader {
     this.#isStopped = true;
   }
 
+  /** What is held of an unfinished line; nothing is held afterwards. */
+  takeHeld(): Buffer {
+    return this.#held.take();
+  }
+
+  /** The end of the line that is being discarded, so that another reader can go on with it. */
+  get discarded(): Buffer | undefined {
+    return this.#discardedTail;
+  }
+
+  /** Goes on with such a line: what comes up to its end is discarded. */
+  discard(tail: Buffer): void {
+    this.#discardedTail = tail;
+  }
+
   /** End of the stream. The rest that no newline has ended, null if there is none. */
   end(): Buffer | null {
     this.#discardedTail = undefined;

@@ -7,7 +7,7 @@ import { ignored } from '../../kernel/contain.ts';
 import { Fault, faultFrom } from '../../kernel/fault.ts';
 import { adoptConnection } from '../../upstream/adopt-connection.ts';
 import type { ConnectionListener } from '../../upstream/connection.ts';
-import type { StdioConnectionParts } from '../../upstream/stdio/stdio-connection.ts';
+import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
 import type { RestoredConnection, RestoredHost } from './handed-host.ts';

@@ -17,7 +17,7 @@ import { NotStreamable } from '../../upstream/http/http-connection.ts';
 import type { HttpParts } from '../../upstream/http/http-parts.ts';
 import type { ConnectionParts } from '../../upstream/server-connection.ts';
 import { connectStdio } from '../../upstream/stdio/connect-stdio.ts';
-import type { StdioConnectionParts } from '../../upstream/stdio/stdio-connection.ts';
+import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
 import { noFolderFault } from '../connections/client-folder.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ConnectionSlots } from '../connections/connection-slots.ts';

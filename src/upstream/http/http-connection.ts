@@ -1,7 +1,8 @@
 // A connection to a server over Streamable HTTP, in either era. Modern: every POST is independent
 // and closing its stream cancels it. Legacy: a session with an id, a separate stream for
 // unsolicited messages, and an explicit end. One broken exchange retires the connection for new
-// calls, but its running calls continue: they have sockets of their own.
+// calls, but its running calls continue: they have sockets of their own. In a rollout the session
+// goes to the next serving process, and the running calls stay.
 
 import type { Fault } from '../../kernel/fault.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
@@ -11,7 +12,9 @@ import type { Message } from '../../wire/scan.ts';
 import type { ProbeOutcome } from '../classify.ts';
 import type { ConnectionListener, RequestOptions } from '../connection.ts';
 import type { Exchange } from '../exchange.ts';
+import type { FormerCalls, HandOver, HttpState } from '../handed-connection.ts';
 import type { EraKnowledge } from '../negotiate.ts';
+import { restOfHttp } from '../rest-of-connection.ts';
 import { ServerConnection } from '../server-connection.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import { HttpAnswer, type StreamPlace } from './http-answer.ts';
@@ -60,12 +63,16 @@ export class HttpConnection extends ServerConnection<HttpParts> {
       const isElsewhere = this.#startStatus === 404 || this.#startStatus === 405;
       throw isElsewhere && !signal.aborted ? new NotStreamable() : error;
     }
-    if (this.era === 'modern') return;
+    if (this.era === 'legacy') this.#openStream();
+  }
+
+  #openStream(former?: Pick<HttpState, 'lastEventId'>): void {
     const headers = () => this.#headers('legacy');
-    this.#stream = new UnaskedStream(this.parts, headers, {
-      heard: (message) => this.#unasked(message),
+    const listener = {
+      heard: (message: Message) => this.#unasked(message),
       missed: () => this.listener.missed(this),
-    });
+    };
+    this.#stream = new UnaskedStream(this.parts, headers, listener, former);
   }
 
   protected override outcomeOf(fault: Fault): ProbeOutcome {
@@ -171,7 +178,7 @@ export class HttpConnection extends ServerConnection<HttpParts> {
   #unasked(message: Message): void {
     const isAnswer = message.kind === 'result' || message.kind === 'error';
     if (isAnswer) this.count('unknown-id');
-    else this.conversation.receive(message);
+    else this.received(message);
   }
 
   #over(exchange: Exchange, fault: Fault | undefined): void {
@@ -200,6 +207,40 @@ export class HttpConnection extends ServerConnection<HttpParts> {
       },
     });
     this.#inFlight.set(exchange, resumption);
+  }
+
+  // --- another serving process -------------------------------------------------------------
+
+  /** Goes on with the session of the serving process before. */
+  adopt(state: HttpState, former: FormerCalls | undefined): void {
+    this.continues(state, former);
+    this.#session.id = state.sessionId;
+    this.opened(state.greeting);
+    if (this.era === 'legacy') this.#openStream(state);
+  }
+
+  handOver(): Promise<HandOver | undefined> {
+    return Promise.resolve(this.#handOver());
+  }
+
+  #handOver(): HandOver | undefined {
+    if (!this.greeted || this.isLost || this.isHandedOver) return undefined;
+    this.isHandedOver = true;
+    const { id: sessionId } = this.#session;
+    const lastEventId = this.#stream?.lastId;
+    this.#stream?.[Symbol.dispose]();
+    this.conversation.endBackground(this.fault('is called by another process now', 'cancelled'));
+    const state: HttpState = {
+      transport: 'http',
+      ...this.sharedState,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(lastEventId === undefined ? {} : { lastEventId }),
+    };
+    const rest = restOfHttp(this.conversation, () => this.former, {
+      received: (message) => this.received(message),
+      unreadable: () => this.count('not-json'),
+    });
+    return { handed: { state, unread: Buffer.alloc(0) }, rest };
   }
 
   // --- ending ------------------------------------------------------------------------------
@@ -236,7 +277,7 @@ export class HttpConnection extends ServerConnection<HttpParts> {
     this.isLost = true;
     // The running calls of a lost connection continue unless we close it.
     if (reason === 'lost') await this.conversation.whenEmpty();
-    if (letsCallsEnd(reason)) await this.conversation.drained();
+    if (letsCallsEnd(reason)) await this.drained();
     this.#ending ??= this.#end();
     await this.#ending;
     return 0;
@@ -249,7 +290,7 @@ export class HttpConnection extends ServerConnection<HttpParts> {
     this.listener.ended(this);
     for (const inFlight of this.#inFlight.values()) inFlight.abort();
     this.#inFlight.clear();
-    if (this.#session.id !== undefined) {
+    if (this.#session.id !== undefined && !this.isHandedOver) {
       await this.#session.sayGoodbye(this.greeted?.protocolVersion);
     }
   }

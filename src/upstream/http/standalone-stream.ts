@@ -42,22 +42,37 @@ export class UnaskedStream implements Disposable {
   readonly #headers: () => Readonly<Record<string, string>>;
   readonly #listener: UnaskedListener;
   #lastId: string | undefined;
+  /** Of the latest GET. */
+  #answer: HttpAnswer | undefined;
+  /** Another serving process had such a stream before. */
+  readonly #isContinued: boolean;
   #current: HttpInFlight | undefined;
   /** A new stream next to a resumed one that delivers nothing. */
   #beside: HttpInFlight | undefined;
   #timer: Disposable | undefined;
   #isClosed = false;
 
-  /** `headers`: those of the session, which may be another when the stream is opened again. */
+  /**
+   * `headers`: those of the session, which may be another when the stream is opened again.
+   * `former`: where the stream of the serving process before has ended.
+   */
   constructor(
     parts: HttpParts,
     headers: () => Readonly<Record<string, string>>,
     listener: UnaskedListener,
+    former?: { readonly lastEventId?: string },
   ) {
     this.#parts = parts;
     this.#headers = headers;
     this.#listener = listener;
+    this.#lastId = former?.lastEventId;
+    this.#isContinued = former !== undefined;
     this.#open(0);
+  }
+
+  /** The last event that had an id, as the value of a header. */
+  get lastId(): string | undefined {
+    return this.#answer?.place?.lastId ?? this.#lastId;
   }
 
   #open(waitedMs: number): void {
@@ -65,7 +80,7 @@ export class UnaskedStream implements Disposable {
     this.#current = this.#get(this.#lastId, {
       opened: () => {
         if (isResumed) this.#after(catchUpMs, () => this.#openBeside());
-        else if (waitedMs > 0) this.#listener.missed();
+        else if (waitedMs > 0 || this.#isContinued) this.#listener.missed();
       },
       spoke: () => {
         if (isResumed) this.#timer?.[Symbol.dispose]();
@@ -124,6 +139,7 @@ export class UnaskedStream implements Disposable {
       over,
       broken: over,
     });
+    this.#answer = answer;
     const place = lastId === undefined ? {} : { 'last-event-id': lastId };
     const headers = { ...this.#headers(), accept: 'text/event-stream', ...place };
     return http.send({ url, method: 'GET', headers, body: null }, answer);

@@ -1,10 +1,13 @@
 // Starts a server as a child process. A process that exited because of one of the two requests of
 // the negotiation is started once more, without that request. A failed start leaves nothing behind.
+// Or goes on with the child of the serving process before this one.
 
-import { Fault } from '../../kernel/fault.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
 import type { Connection, ConnectionListener } from '../connection.ts';
+import type { FormerCalls, HandedConnection, StdioState } from '../handed-connection.ts';
 import { type EraKnowledge, knowledgeAfter } from '../negotiate.ts';
-import { StdioConnection, type StdioConnectionParts } from './stdio-connection.ts';
+import { StdioConnection } from './stdio-connection.ts';
+import type { StdioConnectionParts } from './stdio-parts.ts';
 
 /** Starts the server and does the handshake. Rejects with a Fault, leaving nothing behind. */
 export async function connectStdio(
@@ -37,6 +40,25 @@ async function open(
     const again = isAgain ? undefined : knowledgeAfter(error);
     if (again) return open(parts, generation, signal, listener, again, true);
     throw connection.explained(isAgain ? endOf(parts.server, error) : error);
+  }
+}
+
+/** Rejects with a Fault if the child is gone, leaving nothing behind; the former is told, too. */
+export async function adoptStdio(
+  parts: StdioConnectionParts,
+  handed: HandedConnection,
+  state: StdioState,
+  listener: ConnectionListener,
+  former: FormerCalls | undefined,
+): Promise<StdioConnection> {
+  const connection = new StdioConnection(parts, state.generation, listener);
+  try {
+    await connection.adopt(handed, state, former);
+    return connection;
+  } catch (error) {
+    former?.lost(faultFrom(error));
+    await connection.close('start-failed');
+    throw error;
   }
 }
 

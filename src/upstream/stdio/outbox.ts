@@ -2,7 +2,8 @@
 // has not been sent: that makes `dispatched: no` exact. A single frame is written at once; while
 // other calls are running, the frames of one turn of the event loop are written together at its
 // end, or as soon as there are enough of them: a system call for each, and waking the server for
-// each, would cost more than everything else a call does here.
+// each, would cost more than everything else a call does here. In a rollout the pipe is given up
+// between two writes, and what has not been written goes another way, line by line.
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { TextOrFrame } from '../../wire/frames.ts';
@@ -31,6 +32,8 @@ export interface OutboxListener {
 const gatherBytes = 16 * 1024;
 /** A joined write stays below this, so that few frames are "maybe" when a pipe breaks. */
 const joinBytes = 64 * 1024;
+/** A pipe is given up only if the write under way ends by then. */
+const lastWriteMs = 5_000;
 
 export class Outbox {
   readonly #pipe: Pipe;
@@ -44,6 +47,11 @@ export class Outbox {
   #writes = 0;
   #watch: Disposable | undefined;
   #isClosed = false;
+  #isStopped = false;
+  /** Notified when the write under way is over, while the pipe is being given up. */
+  #ended: ((isOver: boolean) => void) | undefined;
+  /** Where lines go instead of the pipe. */
+  #toLine: ((line: Buffer) => void) | undefined;
   readonly #written = (error: Error | null) => {
     try {
       this.#done(error);
@@ -54,7 +62,7 @@ export class Outbox {
   readonly #turnEnded = () => {
     this.#isGathering = false;
     try {
-      if (!this.#writing) this.#flush();
+      if (!this.#writing && !this.#isStopped) this.#flush();
     } catch (thrown) {
       this.#failed(thrown);
     }
@@ -72,7 +80,8 @@ export class Outbox {
     const size = sizeOf(frame);
     this.#queue.push({ frame, size, exchange });
     this.#queuedBytes += size;
-    if (this.#writing) {
+    if (this.#isStopped) this.#pass();
+    else if (this.#writing) {
       if (!this.#watch) this.#watchWrite();
     } else if (this.#queuedBytes >= gatherBytes) {
       this.#flush();
@@ -87,6 +96,11 @@ export class Outbox {
   finish(): void {
     if (this.#isClosed) return;
     const words = this.#queue.filter(({ exchange }) => exchange === undefined);
+    if (this.#isStopped) {
+      this.#queue = words;
+      this.#pass();
+      return this.close();
+    }
     const pieces = words.flatMap(({ frame }) => frame);
     this.close();
     // Behind an outstanding write, if there is one; whether it arrives does not matter now.
@@ -100,7 +114,58 @@ export class Outbox {
     this.#queuedBytes = 0;
     this.#watch?.[Symbol.dispose]();
     this.#watch = undefined;
+    this.#ended?.(false);
   }
+
+  // --- giving up the pipe ------------------------------------------------------------------
+
+  /**
+   * Nothing more is written to the pipe, except for the write under way. Resolves when that has
+   * ended, to whether the pipe can be given up now.
+   */
+  stop(): Promise<boolean> {
+    if (this.#isClosed) return Promise.resolve(false);
+    this.#isStopped = true;
+    if (!this.#writing) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const end = (isOver: boolean) => {
+        this.#ended = undefined;
+        limit[Symbol.dispose]();
+        resolve(isOver);
+      };
+      const limit = this.#clock.after(lastWriteMs, () => end(false), true);
+      this.#ended = end;
+    });
+  }
+
+  /** The pipe stays ours. */
+  goOn(): void {
+    this.#isStopped = false;
+    if (!this.#isClosed && !this.#writing) this.#flush();
+  }
+
+  /** The pipe is somebody else's now: lines go there, without their ends, also those that wait. */
+  redirect(toLine: (line: Buffer) => void): void {
+    this.#toLine = toLine;
+    this.#pass();
+  }
+
+  #pass(): void {
+    while (this.#toLine && this.#queue.length > 0) {
+      const { frame, size, exchange } = this.#queue.shift() as Queued;
+      this.#queuedBytes -= size;
+      if (exchange?.isSettled) continue;
+      if (exchange) exchange.dispatched = 'maybe';
+      const line = typeof frame === 'string' ? Buffer.from(frame) : joinPieces(frame);
+      try {
+        this.#toLine(line.subarray(0, -1));
+      } catch (thrown) {
+        this.#failed(thrown);
+      }
+    }
+  }
+
+  // --- writing -----------------------------------------------------------------------------
 
   #flush(): void {
     const bytes = this.#take();
@@ -117,7 +182,8 @@ export class Outbox {
       // Nothing can pass a broken pipe any more: waiting and later frames stay undispatched.
       this.close();
       this.#listener.stuck('broken', error);
-    } else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
+    } else if (this.#isStopped) this.#ended?.(true);
+    else if (!this.#isGathering || this.#queuedBytes >= gatherBytes) this.#flush();
   }
 
   /** An unexpected error: it is unknown what was written, so nothing more is. */

@@ -93,6 +93,16 @@ export class StderrRing {
     if (this.#unfinished.length > 0) this.#finish(Buffer.alloc(0));
   }
 
+  /** The lines, and what has no line end yet: unlike those it may contain a part of a secret. */
+  handOver(): { readonly lines: readonly string[]; readonly unfinished: Buffer } {
+    return { lines: this.#lines.map((line) => line.text()), unfinished: this.#unfinished };
+  }
+
+  /** Begins with the lines of another one. */
+  restore(lines: readonly string[]): void {
+    for (const text of lines) this.#keep(new Line(text, false, this.#redactor));
+  }
+
   /** Oldest first, with control characters made visible: it ends up on a terminal. */
   get lines(): readonly string[] {
     const unfinished = this.#unfinished;
@@ -108,9 +118,13 @@ export class StderrRing {
     const text = printable(Buffer.concat([this.#unfinished, end.subarray(0, Math.max(0, room))]));
     this.#unfinished = Buffer.alloc(0);
     const line = new Line(text, isCut, this.#redactor);
+    this.#keep(line);
+    this.#written?.(line);
+  }
+
+  #keep(line: Line): void {
     this.#lines.push(line);
     this.#bytes += line.length;
-    this.#written?.(line);
     while (this.#lines.length > maxLines || this.#bytes > maxBytes) {
       this.#bytes -= this.#lines.shift()?.length ?? 0;
     }

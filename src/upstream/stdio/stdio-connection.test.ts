@@ -11,7 +11,7 @@ import { Fault } from '../../kernel/fault.ts';
 import type { Child } from '../../supervise/child.ts';
 import { noParams } from '../../wire/frames.ts';
 import { connectStdio } from './connect-stdio.ts';
-import type { StdioConnectionParts } from './stdio-connection.ts';
+import type { StdioConnectionParts } from './stdio-parts.ts';
 
 const spec = {
   name: 'files',

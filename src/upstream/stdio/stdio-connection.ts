@@ -1,38 +1,36 @@
 // A connection to a server that runs as a child process and uses its pipes. The child cannot be
 // trusted: it may print banners, flood stderr, stop reading, answer requests that were never sent
 // or exit at any byte. This file turns all of that into messages, noise counts and typed faults,
-// and tracks exactly whether a frame had left our own queue.
+// and tracks exactly whether a frame had left our own queue. A rollout moves the child elsewhere.
 
+import { ignored } from '../../kernel/contain.ts';
 import type { Fault, FaultFacts } from '../../kernel/fault.ts';
-import type { Redactor } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
-import type { OutputLine, Shown, WriteLine } from '../../observe/server-output.ts';
-import type { Adopt, Child, ChildSpec, Exit, Spawn } from '../../supervise/child.ts';
+import type { OutputLine, Shown } from '../../observe/server-output.ts';
+import type { Child, ChildListener, Exit } from '../../supervise/child.ts';
 import { type CloseReason, letsCallsEnd } from '../../supervise/life-machine.ts';
 import { stopChild, stopPolicy } from '../../supervise/process/end/stop.ts';
 import { asLine, type TextOrFrame } from '../../wire/frames.ts';
 import type { ProbeOutcome } from '../classify.ts';
 import type { ConnectionListener } from '../connection.ts';
 import type { Exchange } from '../exchange.ts';
+import type { FormerCalls, HandedConnection, HandOver, StdioState } from '../handed-connection.ts';
 import type { EraKnowledge } from '../negotiate.ts';
-import { type ConnectionParts, ServerConnection } from '../server-connection.ts';
+import { ServerConnection } from '../server-connection.ts';
+import {
+  childFrom,
+  handedFrom,
+  restOfStdio,
+  restoreStreams,
+  type Streams,
+} from './handed-child.ts';
 import { Outbox } from './outbox.ts';
 import { causeIn } from './stderr-cause.ts';
 import { StderrRing } from './stderr-ring.ts';
 import { exitWords, explained } from './stdio-faults.ts';
+import type { StdioConnectionParts } from './stdio-parts.ts';
 import { StdoutMessages } from './stdout-messages.ts';
 import { StdoutReader } from './stdout-reader.ts';
-
-export interface StdioConnectionParts extends ConnectionParts {
-  readonly spec: ChildSpec;
-  readonly spawn: Spawn;
-  /** Takes over a process of the serving process before this one; absent: there is no holder. */
-  readonly adopt?: Adopt;
-  /** Replaces the secrets that the child was given; none if absent. */
-  readonly redactor?: Redactor;
-  /** Where what it writes that is not MCP is written down. */
-  readonly output?: WriteLine;
-}
 
 /** A child that takes no byte for this long is hung. */
 const writeDeadlineMs = 10_000;
@@ -53,6 +51,9 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
   #child: Child | undefined;
   #outbox: Outbox | undefined;
   #closing: Promise<number> | undefined;
+  /** While the child is being handed over. */
+  #handing: Promise<HandOver | undefined> | undefined;
+  #isGreeted = false;
   #grace: Disposable | undefined;
   #isHeld = false;
 
@@ -67,8 +68,10 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
     this.#messages = new StdoutMessages({
       ...parts,
       conversation: this.conversation,
+      received: (message) => this.received(message),
+      former: () => this.former,
       noise: (noise) => this.count(noise),
-      isGreeted: () => this.greeted !== undefined,
+      isGreeted: () => this.#isGreeted,
       notMcp: written('stdout'),
       fault: (what, code) => this.fault(what, code),
     });
@@ -78,7 +81,7 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
       },
       oversized: (head) => this.#messages.oversized(head),
       oversizedEnd: (tail) => this.#messages.oversizedEnd(tail),
-      isAwaited: () => this.conversation.hasCalls,
+      isAwaited: () => this.conversation.hasCalls || this.formerMayBeMeant,
       probe: () => this.probe(),
       broken: (what) => this.lose(this.fault(what, 'protocol_violation')),
     });
@@ -87,30 +90,43 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
   // --- starting ----------------------------------------------------------------------------
 
   async start(signal: AbortSignal, known: EraKnowledge): Promise<void> {
-    const { spawn, spec, clock, first, eras: memory } = this.parts;
+    const { spawn, spec, first, eras: memory } = this.parts;
     signal.throwIfAborted();
-    const child = await spawn(spec, {
-      stdout: (chunk) => this.#stdout.push(chunk),
-      stderr: (chunk) => this.#stderr.push(chunk),
-      ended: () => this.#ended(),
-      exited: (exit) => this.#exitedWith(exit),
-    });
+    const child = await spawn(spec, this.#childListener());
     this.#child = child;
-    this.#stdout.attach(child);
-    this.#outbox = new Outbox(child, clock, writeDeadlineMs, {
-      isBusy: () => this.conversation.isBusy,
-      stuck: (cause) => this.#stuck(cause),
-    });
+    this.#attach(child);
     const abort = () => this.conversation.failAll(signal.reason as Fault);
     signal.addEventListener('abort', abort);
     try {
       signal.throwIfAborted();
       if (this.#exit) throw this.#exitFault(this.#exit);
       this.opened(await this.negotiated({ first, known, memory }));
+      this.#isGreeted = true;
       this.#stdout.greeted();
     } finally {
       signal.removeEventListener('abort', abort);
     }
+  }
+
+  #childListener(): ChildListener {
+    return {
+      stdout: (chunk) => this.#stdout.push(chunk),
+      stderr: (chunk) => this.#stderr.push(chunk),
+      ended: () => this.#ended(),
+      exited: (exit) => this.#exitedWith(exit),
+    };
+  }
+
+  #attach(child: Child): void {
+    this.#stdout.attach(child);
+    this.#outbox = new Outbox(child, this.parts.clock, writeDeadlineMs, {
+      isBusy: () => this.conversation.isBusy,
+      stuck: (cause) => this.#stuck(cause),
+    });
+  }
+
+  get #streams(): Streams {
+    return { stdout: this.#stdout, messages: this.#messages, stderr: this.#stderr };
   }
 
   protected override outcomeOf(fault: Fault): ProbeOutcome {
@@ -163,6 +179,46 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
     this.#stdout.noise(noise);
   }
 
+  // --- another serving process -------------------------------------------------------------
+
+  /** Goes on with the child of the serving process before. */
+  async adopt(handed: HandedConnection, state: StdioState, former?: FormerCalls): Promise<void> {
+    const { adopt, clock } = this.parts;
+    this.#isGreeted = true;
+    this.continues(state, former);
+    restoreStreams(this.#streams, state, handed.unread);
+    if (!adopt || !handed.child) throw this.fault('cannot be taken over', 'internal');
+    this.#child = await adopt(handed.child, this.#childListener());
+    this.#attach(this.#child);
+    this.opened(state.greeting);
+    // By then whoever waits for the connection has it.
+    clock.after(0, () => this.#stdout.goOn());
+  }
+
+  async handOver(): Promise<HandOver | undefined> {
+    if (this.#handing !== undefined || this.isHandedOver) return undefined;
+    this.#handing = this.#handOver();
+    const handOver = await this.#handing;
+    this.#handing = undefined;
+    return handOver;
+  }
+
+  async #handOver(): Promise<HandOver | undefined> {
+    const outbox = this.#outbox;
+    if (!outbox) return undefined;
+    const isMovable = () => this.#isGreeted && !this.isLost && !this.#closing && !this.#grace;
+    const child = await childFrom(this.#child, outbox, this.#stdout, isMovable);
+    if (!child || this.isLost) return undefined;
+    this.isHandedOver = true;
+    this.#child = undefined;
+    this.#grace?.[Symbol.dispose]();
+    this.conversation.endBackground(this.fault('is called by another process now', 'cancelled'));
+    const handed = handedFrom(this.#streams, this.sharedState, child);
+    const lose = (fault: Fault) => this.lose(fault);
+    const former = () => this.former;
+    return { handed, rest: restOfStdio(this.conversation, former, this.#messages, outbox, lose) };
+  }
+
   // --- ending ------------------------------------------------------------------------------
 
   #ended(): void {
@@ -212,10 +268,13 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
   }
 
   async #close(reason: CloseReason): Promise<number> {
-    if (letsCallsEnd(reason) && !this.isLost) await this.conversation.drained();
+    if (this.#handing !== undefined) await this.#handing.catch(ignored);
+    if (letsCallsEnd(reason) && !this.isLost) await this.drained();
     this.isLost = true;
     this.#outbox?.finish();
-    this.endWith(this.fault('was stopped'));
+    const fault = this.fault('was stopped');
+    this.endWith(fault);
+    if (!this.isHandedOver) this.former?.lost(fault);
     this.listener.ended(this);
     if (!this.#child) return 0;
     const stop = stopChild(this.#child, this.#exited, this.parts.clock, stopPolicy);
@@ -226,7 +285,7 @@ export class StdioConnection extends ServerConnection<StdioConnectionParts> {
   // --- faults ------------------------------------------------------------------------------
 
   #exitFault(exit: Exit): Fault {
-    return this.fault(exitWords(exit, this.greeted !== undefined, this.stderr));
+    return this.fault(exitWords(exit, this.#isGreeted, this.stderr));
   }
 
   /** A start that failed, with what the server printed about it. */

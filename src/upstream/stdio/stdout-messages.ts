@@ -1,6 +1,7 @@
 // Parses the lines of a child's stdout into messages. A line that is not MCP is noise, and the
 // first one before the handshake is kept, because it is often the usage text of the program. A
-// damaged answer, or one beyond the limit, ends the call it belongs to, if its id can be read.
+// damaged answer, or one beyond the limit, ends the call it belongs to, if its id can be read; if
+// that is a call of the serving process before this one, that is told.
 
 import type { Redactor } from '../../kernel/redactor.ts';
 import type { Noise } from '../../observe/events.ts';
@@ -10,6 +11,7 @@ import { oversizedResponseId } from '../../wire/oversized.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import type { Conversation } from '../conversation.ts';
+import type { FormerMessages } from '../former-messages.ts';
 import { StderrRing, shownLine } from './stderr-ring.ts';
 import type { StdioFault } from './stdio-faults.ts';
 
@@ -17,6 +19,8 @@ export interface StdoutMessagesParts {
   readonly frameBytes: number;
   readonly redactor?: Redactor;
   readonly conversation: Conversation;
+  readonly received: (message: Message) => void;
+  readonly former: () => FormerMessages | undefined;
   readonly noise: (noise: Noise) => void;
   readonly isGreeted: () => boolean;
   /** A line that is not MCP. */
@@ -25,6 +29,13 @@ export interface StdoutMessagesParts {
 }
 
 const openBrace = 0x7b;
+
+/**
+ * What a former gets in place of an answer beyond the limit. A server that writes the same ends
+ * only its own call.
+ */
+const tooLargeLine = /^\{"jsonrpc":"2\.0","id":(\d{1,16}),"tooLarge":true\}$/;
+const tooLargeBytes = 64;
 
 export class StdoutMessages {
   readonly #parts: StdoutMessagesParts;
@@ -52,12 +63,22 @@ export class StdoutMessages {
       if (!(error instanceof WireError)) throw error;
       return this.#unreadable(bytes, error);
     }
-    this.#parts.conversation.receive(message);
+    this.#parts.received(message);
+  }
+
+  /** A line that another serving process has read and passed on. */
+  passedOn(bytes: Buffer): void {
+    const isShort = bytes.length < tooLargeBytes;
+    const id = isShort ? tooLargeLine.exec(bytes.toString('latin1'))?.[1] : undefined;
+    if (id === undefined) this.line(bytes);
+    else this.#tooLarge(Number(id));
   }
 
   #unreadable(bytes: Buffer, error: WireError): void {
     const { conversation, noise, fault } = this.#parts;
     const id = error.id ?? oversizedResponseId(bytes.subarray(0, 4096), bytes.subarray(-256));
+    const former = this.#parts.former();
+    if (former?.mayHaveCalls && former.has(id)) return former.heard(bytes);
     if (typeof id !== 'number' || !conversation.isOpen(id)) return this.#notJson(bytes);
     const what = `sent an answer that is not valid MCP (${error.reason})`;
     const isOurs = conversation.damaged(id, fault(what, 'protocol_violation'));
@@ -72,6 +93,15 @@ export class StdoutMessages {
       this.#stray.push(bytes);
     }
     noise('not-json');
+  }
+
+  /** The beginning of the line that is being discarded, if its end is needed too. */
+  get oversizedHead(): Buffer | undefined {
+    return this.#oversizedHead;
+  }
+
+  restore(oversizedHead: Buffer | undefined): void {
+    this.#oversizedHead = oversizedHead;
   }
 
   oversized(head: Buffer): void {
@@ -93,6 +123,10 @@ export class StdoutMessages {
 
   #tooLarge(id: number): void {
     const { frameBytes, conversation, fault } = this.#parts;
+    const former = this.#parts.former();
+    if (former?.has(id)) {
+      return former.heard(Buffer.from(`{"jsonrpc":"2.0","id":${id},"tooLarge":true}`));
+    }
     const what = `answered with more than ${frameBytes} bytes; the call did run. Raise limits.frameBytes to accept it`;
     conversation.damaged(id, fault(what, 'frame_too_large'));
   }

@@ -9,7 +9,15 @@ import { ignored } from '../../kernel/contain.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Child } from '../../supervise/child.ts';
 import { LineReader, type LineSink } from '../../wire/line-reader.ts';
-import { beforeGreeting, type NoiseEvent, noisePolicy, noiseStep } from './noise-machine.ts';
+import type { StdoutState } from '../handed-connection.ts';
+import {
+  beforeGreeting,
+  type NoiseEvent,
+  type NoiseState,
+  noisePolicy,
+  noiseStep,
+} from './noise-machine.ts';
+import { restoredNoise, writtenNoise } from './written-noise.ts';
 
 export interface StdoutListener extends LineSink {
   /** Whether a call is running. */
@@ -29,7 +37,7 @@ export class StdoutReader {
   readonly #listener: StdoutListener;
   readonly #lines: LineReader;
   #child: Pick<Child, 'pause' | 'resume'> | undefined;
-  #state = beforeGreeting;
+  #state: NoiseState = beforeGreeting;
   /** Noise in the chunk that is being read. */
   #noiseLines = 0;
   #noiseBytes = 0;
@@ -43,6 +51,8 @@ export class StdoutReader {
   #waiting: Buffer[] = [];
   #pause: Disposable | undefined;
   #isHeld = false;
+  /** What is read waits: the pipe is given to, or comes from, another serving process. */
+  #isStopped = false;
   #isClosed = false;
 
   constructor(limitBytes: number, clock: Clock, listener: StdoutListener) {
@@ -71,7 +81,7 @@ export class StdoutReader {
 
   push(chunk: Buffer): void {
     if (this.#isClosed) return;
-    if (this.#pause) this.#waiting.push(chunk);
+    if (this.#pause || this.#isStopped) this.#waiting.push(chunk);
     else this.#read(chunk);
   }
 
@@ -102,6 +112,39 @@ export class StdoutReader {
     this.#turnLines += 1;
     if (this.#turnLines >= linesPerTurn) this.#lines.stop();
   }
+
+  // --- another serving process -------------------------------------------------------------
+
+  /** Nothing is handled any more; what comes waits. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** What waits is handled, and what comes. */
+  goOn(): void {
+    this.#isStopped = false;
+    if (!this.#pause && !this.#isClosed) this.#resume();
+  }
+
+  /** Ends here; what was read and not handled goes along. The child is not touched any more. */
+  handOver(): { readonly state: Omit<StdoutState, 'oversizedHead'>; readonly unread: Buffer } {
+    const tail = this.#lines.discarded;
+    const noise = writtenNoise(this.#state, this.#clock.now());
+    const unread = Buffer.concat([this.#lines.takeHeld(), ...this.#waiting]);
+    this.#child = undefined;
+    this.close();
+    return { state: tail ? { discarded: tail.toString('base64'), noise } : { noise }, unread };
+  }
+
+  /** Begins where another one ended, stopped. */
+  restore({ discarded, noise }: StdoutState, unread: Buffer): void {
+    this.#isStopped = true;
+    this.#state = restoredNoise(noise, this.#clock.now());
+    if (discarded !== undefined) this.#lines.discard(Buffer.from(discarded, 'base64'));
+    if (unread.length > 0) this.#waiting.push(unread);
+  }
+
+  // --- ending ------------------------------------------------------------------------------
 
   close(): void {
     this.#isClosed = true;
@@ -182,6 +225,7 @@ export class StdoutReader {
 
   #resume(): void {
     this.#endPause();
+    if (this.#isStopped) return;
     try {
       while (!this.#pause && !this.#isClosed) {
         const chunk = this.#waiting.shift();

@@ -45,6 +45,15 @@ interface Entry {
   place: number;
 }
 
+/** An entry for another process: what is left of its time, and its bytes. */
+export interface WrittenEntry {
+  readonly id: string;
+  readonly server: string;
+  readonly shelf: Shelf;
+  readonly ttlMs: number;
+  readonly bytes: Buffer;
+}
+
 /** In the order of use, so that the first is the least recently used. */
 type ByUse = Map<string, Entry>;
 
@@ -175,6 +184,29 @@ export class ResponseCache {
     return this.#invalidatedAt.size;
   }
 
+  /** All entries, the least recently used first, for another process; those of a principal are marked by their ids. */
+  *written(): Iterable<WrittenEntry> {
+    const now = this.#clock.now();
+    this.#sweep(now);
+    for (const { id, server, shelf, bytes, expiresAt } of this.#all.values()) {
+      yield { id, server, shelf, bytes, ttlMs: expiresAt - now };
+    }
+  }
+
+  /** What another process had, in its order, and how often it had been used. */
+  restore(entries: Iterable<WrittenEntry>, { hits, misses }: Pick<CacheStats, 'hits' | 'misses'>) {
+    this.#hits += hits;
+    this.#misses += misses;
+    const now = this.#clock.now();
+    for (const { id, server, shelf, ttlMs, bytes } of entries) {
+      if (!this.#fits(bytes.length, ttlMs) || this.#all.has(id)) continue;
+      this.#makeRoom({ server, shelf }, bytes.length);
+      const siblings = this.#siblings(server, shelf);
+      const expiresAt = now + ttlMs;
+      this.#add({ id, server, shelf, siblings, bytes: owned(bytes), expiresAt, place: 0 });
+    }
+  }
+
   stats(): CacheStats {
     this.#sweep(this.#clock.now());
     return {
@@ -221,7 +253,7 @@ export class ResponseCache {
   }
 
   /** Expired entries have been removed by now, so only the least recently used can make room. */
-  #makeRoom(key: CacheKey, byteLength: number): void {
+  #makeRoom(key: Pick<CacheKey, 'server' | 'shelf'>, byteLength: number): void {
     const siblings = this.#siblings(key.server, key.shelf);
     while (siblings.size >= this.#limits.entriesPerTool) this.#evict(siblings);
     while (this.#bytes + weightOf(byteLength) > this.#limits.maxBytes) this.#evict(this.#all);

@@ -47,6 +47,7 @@ import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
 import type { HostAudit } from './call/call-audit.ts';
 import type { HostForCommands } from './command-face.ts';
 import type { HostForGateway } from './gateway-face.ts';
+import type { RestoredHost } from './handover/handed-host.ts';
 import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
 import type { SharedResultRecords } from './host-parts.ts';
@@ -121,6 +122,12 @@ export interface HostSurroundings {
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
+  /** The id of the instance, if another process of it was there before; absent: a new one. */
+  readonly instance?: string | undefined;
+  /** What that process has handed over, if that is known already; see `restore` of the gateway's face. */
+  readonly restored?: RestoredHost | undefined;
+  /** Takes over processes of the serving process before this one. */
+  readonly adopt?: Edges['adopt'];
   /** Servers that are reached in another way than their config says. */
   readonly connectors?: Edges['connectors'];
 }
@@ -143,7 +150,9 @@ export function hostFrom(loaded: LoadedConfig, around: HostSurroundings): Opened
 function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): HostCore {
   const { stateDir, database = null, sharedStore = null, env, report } = around;
   const clock = systemClock;
-  const instance = around.holder?.instance ?? randomBytes(8).toString('hex');
+  const { restored, holder } = around;
+  const named = restored?.state.instance ?? holder?.instance ?? around.instance;
+  const instance = named ?? randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
   const opened = scope.own(openStore(around));
   let store: Store = opened;
@@ -194,6 +203,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
       http,
       sourceEnv: env,
       readSecret: readSecretFile,
+      ...(around.adopt && { adopt: around.adopt }),
       ...(around.connectors && { connectors: around.connectors }),
     },
     config: loaded.config,
@@ -211,6 +221,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     release: () => scope[Symbol.asyncDispose](),
   });
   specOf = (server) => core.specOf(server);
+  if (restored) core.restore(restored).catch(ignored);
   return core;
 }
 

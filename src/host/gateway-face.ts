@@ -13,6 +13,9 @@ import type { CallAudit } from './call/call-audit.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
 import type { ChargedRequest } from './call/charge.ts';
+import type { Client } from './connections/caller.ts';
+import type { HandedHost, HandOverTo, RestoredHost } from './handover/handed-host.ts';
+import type { HandedCounts } from './handover/host-state.ts';
 import type { StatusOptions } from './host.ts';
 import type { HostNews } from './host-news.ts';
 import type { Server } from './servers/server.ts';
@@ -58,6 +61,27 @@ export interface HostForGateway {
    * budget, and must not be given out.
    */
   mayReceive(principal: Principal, client: object, bytes: number): boolean;
+
+  // --- from one serving process to the next ------------------------------------------------
+
+  /** Which serving process of the instance this is, counted from 1. */
+  readonly generation: number;
+  /**
+   * Gives the servers that run, and all that is known, to the next serving process. Calls that were begun go on here;
+   * no new ones may come. Once only.
+   */
+  handOver(to: HandOverTo): Promise<HandedHost>;
+  /** At the former: what was counted since the hand-over, or the last time. */
+  takeCounts(): HandedCounts;
+  /** At its successor: adds that. */
+  addCounts(counts: HandedCounts): void;
+  /**
+   * Goes on where the process before this one was, before anything was called or started. Resolves when the connections
+   * that are not used here have ended. Throws a Fault, and then nothing has changed.
+   */
+  restore(restored: RestoredHost): Promise<void>;
+  /** How the clients are found that the process before this one had, by their keys. */
+  setClients(find: (key: string) => Client | undefined): void;
 
   // --- state and records -------------------------------------------------------------------
 

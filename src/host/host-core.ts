@@ -31,6 +31,7 @@ import { type ChargedRequest, countAgain, mayReceive } from './call/charge.ts';
 import type { CallResult } from './call-result.ts';
 import { Calling } from './calling.ts';
 import type { HostForCommands } from './command-face.ts';
+import type { Client } from './connections/caller.ts';
 import {
   capabilitiesBehind,
   type Discovered,
@@ -44,6 +45,10 @@ import {
   toolDefinitions,
 } from './discovery.ts';
 import type { HostForGateway } from './gateway-face.ts';
+import { handOver, takenCounts } from './handover/hand-over.ts';
+import type { HandedHost, HandOverTo, RestoredHost } from './handover/handed-host.ts';
+import { countsFrom, type HandedCounts } from './handover/host-state.ts';
+import { addCounts, restoreHost } from './handover/restore-host.ts';
 import type {
   ApplyOptions,
   CallOptions,
@@ -82,6 +87,9 @@ export class HostCore implements HostForCommands, HostForGateway {
   readonly #status: StatusReading;
   readonly #ended = new AbortController();
   #ending: Promise<void> | undefined;
+  #generation = 1;
+  /** What was handed over and is not used here has ended. */
+  #formerEnded: Promise<void> | undefined;
 
   constructor(given: HostParts) {
     const parts = new PipelineParts(given);
@@ -348,6 +356,40 @@ export class HostCore implements HostForCommands, HostForGateway {
     return this.#given.store.records(name, options);
   }
 
+  // --- from one serving process to the next ------------------------------------------------
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  handOver(to: HandOverTo): Promise<HandedHost> {
+    const identified = () => {
+      const { instance } = this.#given;
+      return { instance, generation: this.#generation, uptimeMs: this.#status.uptimeMs };
+    };
+    return handOver(this.parts, identified, to);
+  }
+
+  takeCounts(): HandedCounts {
+    return takenCounts(this.parts);
+  }
+
+  addCounts(counts: HandedCounts): void {
+    addCounts(this.parts, countsFrom(counts));
+  }
+
+  restore(restored: RestoredHost): Promise<void> {
+    const ended = restoreHost(this.parts, this.#given, restored);
+    this.#generation = restored.state.generation + 1;
+    this.#status.uptimeMs = restored.state.uptimeMs;
+    this.#formerEnded = ended;
+    return ended;
+  }
+
+  setClients(find: (key: string) => Client | undefined): void {
+    this.parts.restoredClients.find = find;
+  }
+
   // --- policy ------------------------------------------------------------------------------
 
   get access(): Access {
@@ -378,7 +420,7 @@ export class HostCore implements HostForCommands, HostForGateway {
     const { tasks, registry, budgets, roleBudgets, deadlines, keys } = this.parts;
     this.parts.isEnding = true;
     tasks.close();
-    await registry.endAll();
+    await Promise.all([registry.endAll(), this.#formerEnded]);
     // What was read last is stored before the store is closed.
     await this.parts.kept.settled();
     this.#ended.abort();

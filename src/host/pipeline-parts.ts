@@ -22,12 +22,15 @@ import { IdempotencyKeys } from '../policy/idempotency.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
 import { RoleBudgets } from '../policy/role-budgets/role-budgets.ts';
+import type { Records } from '../store/contract/records.ts';
 import { LiveConfig } from './apply.ts';
 import { CallAudit } from './call/call-audit.ts';
 import { CallEvents } from './call/call-events.ts';
 import { CallObservers } from './call/call-observer.ts';
 import type { CallParts } from './call/call-parts.ts';
 import { CallTraffic } from './call/call-traffic.ts';
+import { recordsUntil } from './handover/records-until.ts';
+import { RestoredClients } from './handover/restored-clients.ts';
 import { HostNews } from './host-news.ts';
 import type { HostParts } from './host-parts.ts';
 import { isKeptRecord, KeptCatalogues, keptVersion } from './lists/kept-catalogues.ts';
@@ -71,6 +74,10 @@ export class PipelineParts implements CallParts {
   readonly registry: Registry;
   readonly live: LiveConfig;
   readonly #epochs: SharedEpochs | undefined;
+  /** Clients of the process before this one, of which connections know. */
+  readonly restoredClients = new RestoredClients();
+  /** The next process has what is learnt and stored of servers: it is not written here any more. */
+  isHandedOver = false;
   /** Set when the host begins to shut down: from then on no server is found. */
   isEnding = false;
 
@@ -114,11 +121,13 @@ export class PipelineParts implements CallParts {
     this.places = new StartPlaces(this.clock, placesFor(given.processors ?? 1));
     this.outputs = new ServerOutputs(() => this.clock.wallNow());
     this.kept = new KeptCatalogues(
-      given.store.records('catalogues', {
-        ...forgetful,
-        shape: isKeptRecord,
-        version: keptVersion,
-      }),
+      this.#untilHandedOver(
+        given.store.records('catalogues', {
+          ...forgetful,
+          shape: isKeptRecord,
+          version: keptVersion,
+        }),
+      ),
       this.clock,
     );
     this.registry = new Registry({
@@ -175,9 +184,14 @@ export class PipelineParts implements CallParts {
       outputs: this.outputs,
       identity,
       hasClients,
-      facts: store.records('verdicts', { ...forgetful, shape: isFacts, version: factsVersion }),
+      facts: this.#untilHandedOver(
+        store.records('verdicts', { ...forgetful, shape: isFacts, version: factsVersion }),
+      ),
       kept: this.kept,
-      starts: store.records('starts', { ...forgetful, shape: isStartRecord }),
+      starts: this.#untilHandedOver(
+        store.records('starts', { ...forgetful, shape: isStartRecord }),
+      ),
+      restoredClients: this.restoredClients,
       clientsTold: (name) => this.cache.invalidate(name),
       toolsChanged: (name, tools) => {
         for (const tool of tools) this.cache.invalidate(name, `tool:${tool}`);
@@ -190,6 +204,10 @@ export class PipelineParts implements CallParts {
       updated: (name, message, audience) => this.news.updated(name, message, audience),
       tasks: this.tasks,
     };
+  }
+
+  #untilHandedOver(records: Records): Records {
+    return recordsUntil(records, () => this.isHandedOver);
   }
 
   find(name: string, principal: Principal = localUser): Server {

@@ -15,7 +15,7 @@ export class StatusReading {
   explain: (server: string) => string | null = () => null;
   readonly #parts: PipelineParts;
   readonly #given: HostParts;
-  readonly #startedAt: number;
+  #startedAt: number;
 
   constructor(parts: PipelineParts, given: HostParts) {
     this.#parts = parts;
@@ -23,10 +23,19 @@ export class StatusReading {
     this.#startedAt = parts.clock.now();
   }
 
+  /** Also before this process, if it goes on with the host of another one. */
+  get uptimeMs(): number {
+    return this.#parts.clock.now() - this.#startedAt;
+  }
+
+  set uptimeMs(ms: number) {
+    this.#startedAt = this.#parts.clock.now() - ms;
+  }
+
   /** Of the servers that this principal may see. */
   all(principal: Principal): HostStatus {
     const { identity, instance, startedBy, configFile, store, audit } = this.#given;
-    const { access, cache, clock, defects, registry, traffic } = this.#parts;
+    const { access, cache, defects, registry, traffic } = this.#parts;
     const mayKnow = ({ name }: { readonly name: string }) =>
       access.isAllowed(principal, serverRequest('status', name));
     const running = registry
@@ -41,7 +50,7 @@ export class StatusReading {
       instance,
       startedBy,
       config: configFile,
-      uptimeMs: Math.round(clock.now() - this.#startedAt),
+      uptimeMs: Math.round(this.uptimeMs),
       rollout: 'stable',
       disk: store.health(),
       audit: auditStatus(audit),

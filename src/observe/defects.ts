@@ -29,6 +29,7 @@ export type Handled =
   | 'the shared store'
   | 'the kept catalogue'
   | 'a changed config'
+  | 'a hand-over'
   | 'the budget of a role'
   | 'the store'
   | 'the shared results'

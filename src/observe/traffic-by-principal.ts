@@ -2,7 +2,7 @@
 // own. Of a bounded number of principals, the latest; one that comes back after others begins at zero.
 
 import type { Clock } from '../kernel/clock.ts';
-import { Traffic } from './traffic.ts';
+import { Traffic, type WrittenTraffic } from './traffic.ts';
 
 const maxPrincipals = 256;
 /** Tools and methods of one that are counted by name. */
@@ -29,6 +29,12 @@ export class TrafficByPrincipal {
     this.#uses += 1;
     own.lastUsed = this.#uses;
     return own.traffic;
+  }
+
+  /** All that was counted so far, for another process, the one that was used longest ago first: here the count begins again. */
+  take(): readonly (readonly [id: string, traffic: WrittenTraffic])[] {
+    const byUse = [...this.#own].sort(([, a], [, b]) => a.lastUsed - b.lastUsed);
+    return byUse.map(([id, { traffic }]) => [id, traffic.take()] as const);
   }
 
   #add(id: string): Own {

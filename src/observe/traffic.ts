@@ -94,15 +94,40 @@ function toolOf(key: string): { readonly server: string; readonly tool: string }
 /** Whether the caller may see this tool. */
 export type MayKnow = (server: string, tool: string) => boolean;
 
+/** The counters of one operation, for another process. */
+export interface WrittenCounters {
+  readonly requests: number;
+  readonly successes: number;
+  readonly errorResults: number;
+  readonly responseErrors: number;
+  readonly transportFaults: number;
+  readonly cancelled: number;
+  readonly retries: number;
+  readonly totalMs: number;
+  readonly maxMs: number;
+  readonly lastMs: number;
+  readonly generation: number | null;
+}
+
+/** All that was counted, for the process that goes on counting. */
+export interface WrittenTraffic {
+  readonly begun: number;
+  readonly all: WrittenCounters;
+  readonly calls: WrittenCounters;
+  readonly other: WrittenCounters;
+  readonly operations: readonly (readonly [key: string, counters: WrittenCounters])[];
+  readonly lastFault: TimedFault | null;
+}
+
 export class Traffic {
   readonly #clock: Clock;
   readonly #maxOperations: number;
   /** By operation key; at most `#maxOperations`, those of tools until their server is removed. */
   readonly #operations = new Map<string, Counters>();
-  readonly #other = new Counters();
-  readonly #all = new Counters();
+  #other = new Counters();
+  #all = new Counters();
   /** Of these, calls of servers. */
-  readonly #calls = new Counters();
+  #calls = new Counters();
   #begun = 0;
   #lastFault: TimedFault | null = null;
 
@@ -191,6 +216,38 @@ export class Traffic {
     return this.#lastFault;
   }
 
+  /** All that was counted so far, for another process: here the count begins again. */
+  take(): WrittenTraffic {
+    const written = {
+      begun: this.#begun,
+      all: this.#all.written(),
+      calls: this.#calls.written(),
+      other: this.#other.written(),
+      operations: [...this.#operations].map(([key, one]) => [key, one.written()] as const),
+      lastFault: this.#lastFault,
+    };
+    this.#begun = 0;
+    this.#all = new Counters();
+    this.#calls = new Counters();
+    this.#other = new Counters();
+    this.#operations.clear();
+    return written;
+  }
+
+  /** What another process has counted. */
+  add({ begun, all, calls, other, operations, lastFault }: WrittenTraffic): void {
+    this.#begun += begun;
+    this.#all.add(all);
+    this.#calls.add(calls);
+    this.#other.add(other);
+    for (const [key, written] of operations) {
+      const counters = this.#of(key);
+      counters.add(written);
+      counters.generation ??= written.generation;
+    }
+    if (lastFault && lastFault.at >= (this.#lastFault?.at ?? 0)) this.#lastFault = lastFault;
+  }
+
   /** Tools that the caller may not see are counted with the others. */
   snapshot(mayKnow: MayKnow = () => true): TrafficSnapshot {
     const other = new Counters();
@@ -254,7 +311,7 @@ class Counters {
   }
 
   /** It is not known which of the two ended last, so the longer one is reported. */
-  add(counters: Counters): void {
+  add(counters: WrittenCounters): void {
     this.requests += counters.requests;
     this.errorResults += counters.errorResults;
     this.successes += counters.successes;
@@ -265,6 +322,10 @@ class Counters {
     this.totalMs = Math.min(this.totalMs + counters.totalMs, longestMs);
     this.maxMs = Math.max(this.maxMs, counters.maxMs);
     this.lastMs = Math.max(this.lastMs, counters.lastMs);
+  }
+
+  written(): WrittenCounters {
+    return { ...this };
   }
 
   calls(): CallCounts {

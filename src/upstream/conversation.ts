@@ -35,6 +35,7 @@ export class Conversation {
   readonly #givenUp = new Set<number>();
   readonly #abandon: (exchange: Exchange) => void;
   #background = 0;
+  #firstId = 1;
   #nextId = 1;
 
   constructor(listener: ConversationListener, clock: Clock) {
@@ -67,6 +68,7 @@ export class Conversation {
 
   /** The ids before this one belong to somebody else. */
   continueFrom(id: number): void {
+    this.#firstId = id;
     this.#nextId = id;
   }
 
@@ -164,6 +166,7 @@ export class Conversation {
   #strangerKind(id: Message['id']): Noise {
     if (typeof id !== 'number' || id < 1 || id >= this.#nextId) return 'unknown-id';
     if (this.#open.has(id)) return 'unknown-id';
+    if (id < this.#firstId) return 'late-answer';
     return this.#givenUp.has(id) ? 'late-answer' : 'duplicate-answer';
   }
 

@@ -153,7 +153,7 @@ function greetingFrom(value: unknown): Greeting {
 function stdoutFrom(value: unknown): StdoutState {
   const { discarded, oversizedHead, noise } = record(value, 'stdout');
   const written = noiseStateFrom(noise);
-  if (!written) throw unreadable('noise');
+  if (written === undefined) throw unreadable('noise');
   return {
     ...optional('discarded', base64(discarded, 'discarded')),
     ...optional('oversizedHead', base64(oversizedHead, 'oversizedHead')),

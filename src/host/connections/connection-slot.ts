@@ -31,6 +31,16 @@ export function isSameButClass(one: Aim, other: Aim): boolean {
   return one.era === other.era && one.owner === other.owner && one.folder === other.folder;
 }
 
+/** Who has used a connection: which client a message of the server can be for. */
+export interface WrittenUsers {
+  /** The key of the first. */
+  readonly client: string | null;
+  readonly isClaimed: boolean;
+  readonly isMixed: boolean;
+  readonly principal: string | null;
+  readonly hasManyPrincipals: boolean;
+}
+
 export class ConnectionSlot {
   /** Of the current connection; of the next one while there is none. */
   aim: Aim;
@@ -308,6 +318,47 @@ export class ConnectionSlot {
         for (const deadline of held) deadline.release();
       },
     };
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  /** Who has used its connection, for the next process; null: nobody, or there is none. */
+  get written(): WrittenUsers | null {
+    const { connection } = this.supervisor;
+    if (connection === undefined || this.#connection !== connection) return null;
+    return {
+      client: this.#client?.key ?? null,
+      isClaimed: this.#isClaimed,
+      isMixed: this.#isMixed,
+      principal: this.#principal ?? null,
+      hasManyPrincipals: this.#hasManyPrincipals,
+    };
+  }
+
+  /** Whose it was alone before, and until which generation. */
+  get formerOwner(): { readonly owner: string; readonly generation: number } | undefined {
+    return this.#former;
+  }
+
+  set formerOwner(former: { readonly owner: string; readonly generation: number } | undefined) {
+    this.#former = former;
+  }
+
+  /** Its connection is taken over from the process before this one, where these have used it. */
+  adopted(
+    connection: Connection,
+    users: WrittenUsers | null,
+    client: Client | undefined,
+    isSpent: boolean,
+  ): void {
+    if (isSpent) this.#spent = connection;
+    if (users === null) return;
+    this.#reset(connection);
+    this.#client = client;
+    this.#isClaimed = users.isClaimed;
+    this.#isMixed = users.isMixed;
+    this.#principal = users.principal ?? undefined;
+    this.#hasManyPrincipals = users.hasManyPrincipals;
   }
 
   #reset(connection: Connection): void {

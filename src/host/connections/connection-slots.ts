@@ -28,6 +28,14 @@ import { Watching } from './watching.ts';
 
 export interface SlotsParts extends SharedSlotsParts, IsolationParts, FoldersParts {}
 
+/** A slot as another process had it. */
+export interface RestoredSlot {
+  readonly isShared: boolean;
+  readonly owner: string | null;
+  readonly sharingOwner: string | undefined;
+  readonly aim: Aim;
+}
+
 export class ConnectionSlots {
   /** Told when it may be decided differently where clients go. */
   readonly changes = new SlotChanges();
@@ -411,6 +419,40 @@ export class ConnectionSlots {
     this.#ended ??= endedFault();
     this.changes.tell();
     await Promise.all([...this.all(), ...this.#own.leaving].map((slot) => slot.supervisor.end()));
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  /** How clients are distinguished, as the operator has set it. */
+  get mode(): ServerConfig['isolation'] {
+    return this.#isolation.mode;
+  }
+
+  /** Whether it is in the list of those that clients may share, or was made for one client. */
+  isShared(slot: ConnectionSlot): boolean {
+    return this.#shared.all.includes(slot);
+  }
+
+  /** The slots of the process before this one, in their order; the first of the shared ones is there already. */
+  restore(
+    slots: readonly RestoredSlot[],
+    current: number,
+    asks: boolean,
+  ): readonly ConnectionSlot[] {
+    if (asks) this.#isolation.asks = true;
+    let isFirst = true;
+    const restored = slots.map(({ isShared, owner, sharingOwner, aim }) => {
+      if (!isShared) return this.#own.restore(owner ?? '', sharingOwner, aim);
+      const slot = isFirst ? this.#shared.first : this.#shared.restore(aim, owner);
+      isFirst = false;
+      slot.aim = aim;
+      slot.owner = owner;
+      slot.sharingOwner = sharingOwner;
+      return slot;
+    });
+    this.#shared.forgetChoices();
+    this.#current = restored[current] ?? this.#current;
+    return restored;
   }
 
   /** Watches a resource for a client: see Watching. */

@@ -115,6 +115,11 @@ export class OwnSlots {
   }
 
   #add({ key, sharingOwner }: Client, aim: Aim): ConnectionSlot {
+    return this.restore(key, sharingOwner, aim);
+  }
+
+  /** One more for the client with this key, which may not have come yet. */
+  restore(key: string, sharingOwner: string | undefined, aim: Aim): ConnectionSlot {
     const slot = this.#parts.make(key, aim);
     slot.sharingOwner = sharingOwner;
     this.#byClient.set(key, [...(this.#byClient.get(key) ?? []), slot]);

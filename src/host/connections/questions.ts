@@ -150,6 +150,7 @@ export class Questions {
 
   /** The only call that a message of the server can belong to. */
   #callOf(slot: ConnectionSlot, { method }: Message, from: Connection): QuestionOwner | undefined {
+    if (from.formerMayBeMeant) return undefined;
     if (from.era !== 'modern' && !slot.hasOnePrincipal(from)) return undefined;
     const caller = slot.onlyCallerThat((one) =>
       method === 'notifications/message' ? one.logLevel !== undefined : true,
@@ -161,6 +162,8 @@ export class Questions {
    * Where all who have used the connection are the same principal, the only running call is meant.
    */
   #onlyCallOf(slot: ConnectionSlot, from: Connection): QuestionOwner | undefined {
+    // A call of the process before this one may be meant as well.
+    if (from.formerMayBeMeant) return undefined;
     const caller = slot.hasOnePrincipal(from) ? slot.onlyCaller : undefined;
     return caller && { client: caller.client, caller };
   }
@@ -180,7 +183,7 @@ export class Questions {
     if (caller) return { client: caller.client, caller };
     const client = slot.onlyClientOf(from);
     // Another client may be about to use it, and have a slot already.
-    const only = slot.onlyCaller;
+    const only = from.formerMayBeMeant ? undefined : slot.onlyCaller;
     return client && { client, caller: only?.client.key === client.key ? only : undefined };
   }
 }

@@ -68,6 +68,12 @@ export class RootsAtStart {
     turn.isAtStart = true;
   }
 
+  /** It is taken over from the process before this one: what it asks now has nothing to do with its start. */
+  adopted(connection: Connection): void {
+    this.#made.add(connection);
+    this.#madeAt.set(connection, this.#clock.now() - answerMs);
+  }
+
   /** What a call has to wait for; undefined if there is nothing. */
   before(slot: ConnectionSlot, connection: Connection, caller: Caller): Promise<void> | undefined {
     const turn = this.#turns.get(connection);

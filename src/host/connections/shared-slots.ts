@@ -126,6 +126,13 @@ export class SharedSlots {
     return slot;
   }
 
+  /** One more, as the process before this one had it. */
+  restore(aim: Aim, owner: string | null): ConnectionSlot {
+    const slot = this.#parts.make(owner, aim);
+    this.all.push(slot);
+    return slot;
+  }
+
   /** What failed in one folder says nothing of another: the unused slots of others are not used for it. */
   #forgetFolders(): void {
     const isUnused = ({ aim, isFree, owner }: ConnectionSlot) =>

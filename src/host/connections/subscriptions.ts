@@ -42,6 +42,8 @@ export class Subscriptions {
   /** The class that the connection was made for. */
   readonly #clients: () => ClientClass;
   #connection: Connection | undefined;
+  /** The addresses that the process before this one had asked its legacy server to report on. */
+  #told = new Set<string>();
   /** The addresses that were sent to it before it accepted calls, until it does. */
   #sentAtFirst: readonly string[] = [];
 
@@ -96,6 +98,7 @@ export class Subscriptions {
 
   unwatchIfConnected(uri: string): void {
     if (!this.#watched.has(uri) || this.#drop(uri) > 0) return;
+    this.#told.delete(uri);
     const { connection } = this.#supervisor();
     if (!connection) return;
     if (connection.era === 'modern') this.#listen(connection);
@@ -114,6 +117,7 @@ export class Subscriptions {
     this.#sentAtFirst = isNew ? now : [];
     if (isNew) {
       this.#connection = connection;
+      this.#told = new Set();
       this.#endStreams();
     }
     const more = now.filter((uri) => !before.includes(uri));
@@ -122,14 +126,40 @@ export class Subscriptions {
       if (isNew || more.length + fewer.length > 0) this.#listen(connection);
       return;
     }
-    for (const uri of more) say(connection, 'resources/subscribe', uri);
+    for (const uri of more) this.#tell(connection, uri);
     for (const uri of fewer) say(connection, 'resources/unsubscribe', uri);
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  /** What a legacy server was asked to report on; the next process has to listen to a modern one anew. */
+  give(): readonly string[] {
+    const isLegacy = this.#connection?.era === 'legacy';
+    const told = isLegacy ? [...this.#watched.keys(), ...this.#told] : [];
+    for (const { stream } of this.#streams.values()) stream.close();
+    this.#streams.clear();
+    return [...new Set(told)];
+  }
+
+  /** The connection is taken over from the process before this one, which has asked for reports on these. */
+  adopted(connection: Connection, told: readonly string[]): void {
+    this.#connection = connection;
+    this.#told = new Set(connection.era === 'legacy' ? told : []);
+    this.#sentAtFirst = [...this.#watched.keys()];
+    if (connection.era === 'modern') this.#listen(connection);
+    for (const uri of this.#sentAtFirst) this.#tell(connection, uri);
+  }
+
+  #tell(connection: Connection, uri: string): void {
+    if (connection.era === 'legacy' && !this.#told.has(uri))
+      say(connection, 'resources/subscribe', uri);
   }
 
   /** The connection is closed: nothing of it is kept. */
   ended(connection: Connection): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
+    this.#told = new Set();
     this.#endStreams();
   }
 
@@ -158,6 +188,7 @@ export class Subscriptions {
   }
 
   async #subscribe(connection: Connection, uri: string): Promise<void> {
+    if (this.#connection === connection && this.#told.has(uri)) return;
     const exchange = connection.request('resources/subscribe', uriParams(uri));
     using _deadline = this.#clock.after(subscribeMs, () =>
       exchange.cancel(

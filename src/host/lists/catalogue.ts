@@ -120,6 +120,13 @@ export class Catalogue {
     else this.#listed = this.#readTools(definitions);
   }
 
+  /** As the process before this one had read it; `isOffered`: from the process that still runs. */
+  restore(kind: ListKind, definitions: readonly Definition[], isOffered: boolean): void {
+    if (kind !== 'tools') return void this.#shown.set(kind, definitions);
+    this.#listed = this.#readTools(definitions);
+    this.#offered = isOffered ? this.#listed : undefined;
+  }
+
   /** Reads the tools. */
   async load(connection: Connection): Promise<void> {
     await this.lists.load('tools', connection);

@@ -106,12 +106,14 @@ export class KeptCatalogues {
 }
 
 function written({ aim, lists, greeting }: KeptCatalogue): object {
-  const texts = [...lists].map(([kind, definitions]) => [
-    kind,
-    `[${definitions.map(({ bytes, start, end }) => bytes.toString('utf8', start, end)).join(',')}]`,
-  ]);
+  const texts = [...lists].map(([kind, definitions]) => [kind, textOf(definitions)]);
   const { era, clients } = aim;
   return { era, features: [...clients.features], lists: Object.fromEntries(texts), greeting };
+}
+
+/** One JSON array. */
+export function textOf(definitions: readonly Definition[]): string {
+  return `[${definitions.map(({ bytes, start, end }) => bytes.toString('utf8', start, end)).join(',')}]`;
 }
 
 /** Is this a kept record, of this version or another? */
@@ -164,7 +166,8 @@ function catalogueIn(value: unknown): KeptCatalogue | undefined {
   return { aim: { era, clients }, lists, greeting: greetingOf(value.greeting) };
 }
 
-function definitionsOf(text: string, kind: ListKind): readonly Definition[] | undefined {
+/** Undefined if the text cannot be read. */
+export function definitionsOf(text: string, kind: ListKind): readonly Definition[] | undefined {
   const bytes = Buffer.from(text);
   try {
     checkValue(bytes);

@@ -159,6 +159,22 @@ export class Listings {
     }
   }
 
+  /** As the process before this one had read it. */
+  restore(kind: ListKind, listing: Listing, isStale: boolean, staleAt: number): void {
+    Object.assign(this.#shelves[kind], { listing, isStale, staleAt });
+  }
+
+  /** When it has to be read again; it may have been reported as changed before. */
+  age(kind: ListKind): { readonly isStale: boolean; readonly staleAt: number } {
+    const { isStale, staleAt } = this.#shelves[kind];
+    return { isStale, staleAt };
+  }
+
+  /** They were read on this connection, by the process before this one. */
+  adopted(connection: Connection): void {
+    this.#asked.add(connection);
+  }
+
   /** What comes on this connection from now on is for one client only. */
   leave(connection: Connection): void {
     this.#left.add(connection);

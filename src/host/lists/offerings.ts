@@ -202,6 +202,16 @@ export class Offerings {
     return isSameList(shown, entry.catalogue.definitions(kind) ?? []) ? 'same' : 'new';
   }
 
+  /** All that are read on a connection with this aim. */
+  readOn(aim: Aim): readonly ClassCatalogue[] {
+    return this.#catalogues.readOn(aim);
+  }
+
+  /** All of them, to be written down for the next process. */
+  get all(): readonly ClassCatalogue[] {
+    return this.#catalogues.all();
+  }
+
   // --- what is kept beyond this run --------------------------------------------------------
 
   /** Reads what an earlier run has kept, once. */

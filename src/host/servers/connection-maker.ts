@@ -2,18 +2,21 @@
 // server's messages are forwarded to the right receiver. An error before that closes it.
 
 import { ignored } from '../../kernel/contain.ts';
+import { faultFrom } from '../../kernel/fault.ts';
 import type { Handled } from '../../observe/defects.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
 import type { Exchange } from '../../upstream/exchange.ts';
 import type { Message } from '../../wire/scan.ts';
-import type { ConnectionSlot } from '../connections/connection-slot.ts';
+import type { Client } from '../connections/caller.ts';
+import type { ConnectionSlot, WrittenUsers } from '../connections/connection-slot.ts';
 import type { RootsAtStart } from '../connections/roots-at-start.ts';
+import type { RestoredConnection } from '../handover/handed-host.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
 import { CommonLists, type CommonReading } from './common-lists.ts';
 import { containedListener } from './contained-listener.ts';
-import { openConnection } from './open-connection.ts';
+import { adoptedConnection, openConnection } from './open-connection.ts';
 import type { Server } from './server.ts';
 import type { ServerParts } from './server-parts.ts';
 
@@ -30,6 +33,23 @@ export interface MakerListener {
   noise(noise: Noise): void;
 }
 
+/** What was handed over of a slot by the process before this one. */
+export interface ExpectedConnection {
+  readonly connection: RestoredConnection;
+  readonly users: WrittenUsers | null;
+  /** The first of them. */
+  readonly client: Client | undefined;
+  readonly told: readonly string[];
+  readonly isSpent: boolean;
+}
+
+interface Hearing {
+  /** Its handshake is complete. */
+  readonly isOpen: () => boolean;
+  /** Called before every message. */
+  readonly heard?: (from: Connection) => void;
+}
+
 export class ConnectionMaker {
   readonly #server: Server;
   readonly #parts: ServerParts;
@@ -38,6 +58,9 @@ export class ConnectionMaker {
   readonly #common: CommonLists;
   /** Those that are being asked for their tools, until they have answered. */
   readonly #listing = new WeakSet<Connection>();
+  /** Until they are taken over, which begins at once. */
+  readonly #expected = new Map<ConnectionSlot, ExpectedConnection>();
+  #formerEnded: Promise<void> | undefined;
 
   constructor(server: Server, parts: ServerParts, roots: RootsAtStart, listener: MakerListener) {
     this.#server = server;
@@ -67,35 +90,16 @@ export class ConnectionMaker {
     signal: AbortSignal,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
+    const expected = this.#expected.get(slot);
+    this.#expected.delete(slot);
+    if (expected !== undefined) return this.#adopt(slot, expected, lost);
+    await this.#formerEnded;
+    signal.throwIfAborted();
     this.#server.slots.makeRoom(slot);
     const startedAt = this.#parts.clock.now();
     using common = this.#common.begin(slot);
     let connection: Connection | undefined;
-    const listener: ConnectionListener = {
-      lost,
-      ended: (from) => {
-        this.#parts.tasks.lost(from);
-        this.#server.questions.lost(from);
-        slot.ended(from);
-        if (connection && !this.#server.slots.isConnected) this.#server.facts.lastConnectionEnded();
-        // The connection that another one duplicated may be closed.
-        this.#server.slots.changed();
-      },
-      lastWords: (stderr) => this.#listener.lastWords(stderr),
-      // Before the handshake is complete no call can be running that a message could belong to.
-      notification: (message, about, from) =>
-        connection
-          ? this.#notified(slot, message, about, from)
-          : this.#listener.noise('unowned-notification'),
-      asked: (message, about, from) => this.#server.questions.asked(slot, message, about, from),
-      missed: () => this.#server.offerings.doubt(slot.aim),
-      noise: (noise) => this.#listener.noise(noise),
-    };
-    const caught = (handled: Handled, error: unknown) =>
-      slot.supervisor.noteFault(
-        this.#parts.events.defects.caught(handled, error, this.#server.name),
-      );
-    const contained = containedListener(listener, caught);
+    const contained = this.#listenerOf(slot, lost, { isOpen: () => connection !== undefined });
     connection = await openConnection(
       this.#server,
       this.#parts,
@@ -106,6 +110,94 @@ export class ConnectionMaker {
     );
     await this.#prepareUnlessAborted(slot, connection, signal, common);
     this.#server.history.started(this.#parts.clock.now() - startedAt);
+    return connection;
+  }
+
+  #listenerOf(
+    slot: ConnectionSlot,
+    lost: ConnectionListener['lost'],
+    { isOpen, heard = ignored }: Hearing,
+  ): ConnectionListener {
+    const listener: ConnectionListener = {
+      lost,
+      ended: (from) => {
+        this.#parts.tasks.lost(from);
+        this.#server.questions.lost(from);
+        slot.ended(from);
+        if (isOpen() && !this.#server.slots.isConnected) this.#server.facts.lastConnectionEnded();
+        // The connection that another one duplicated may be closed.
+        this.#server.slots.changed();
+      },
+      lastWords: (stderr) => this.#listener.lastWords(stderr),
+      // Before the handshake is complete no call can be running that a message could belong to.
+      notification: (message, about, from) => {
+        heard(from);
+        if (isOpen()) this.#notified(slot, message, about, from);
+        else this.#listener.noise('unowned-notification');
+      },
+      asked: (message, about, from) => {
+        heard(from);
+        this.#server.questions.asked(slot, message, about, from);
+      },
+      missed: () => this.#server.offerings.doubt(slot.aim),
+      noise: (noise) => this.#listener.noise(noise),
+    };
+    const caught = (handled: Handled, error: unknown) =>
+      slot.supervisor.noteFault(
+        this.#parts.events.defects.caught(handled, error, this.#server.name),
+      );
+    return containedListener(listener, caught);
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  /** The next connection of this slot is not opened: it was handed over by the process before this one. */
+  expect(slot: ConnectionSlot, expected: ExpectedConnection): void {
+    this.#expected.set(slot, expected);
+  }
+
+  /** Nothing is opened before this: a process of the server's former config is being ended. */
+  waitFor(ended: Promise<void>): void {
+    this.#formerEnded = Promise.all([this.#formerEnded, ended]).then(ignored);
+  }
+
+  /** Neither greeted nor read again: who has used it, and what it lists, was handed over with it. */
+  async #adopt(
+    slot: ConnectionSlot,
+    { connection: restored, users, client, told, isSpent }: ExpectedConnection,
+    lost: ConnectionListener['lost'],
+  ): Promise<Connection> {
+    const { offerings, slots } = this.#server;
+    let isBegun = false;
+    // What it says may come before it is here.
+    const begin = (from: Connection) => {
+      if (isBegun) return;
+      isBegun = true;
+      slot.adopted(from, users, client, isSpent);
+      this.#roots.adopted(from);
+      slot.catalogue = offerings.of(slots.aimOn(slot, undefined)).catalogue;
+      for (const { catalogue } of offerings.readOn(slot.aim)) catalogue.lists.adopted(from);
+    };
+    const listener = this.#listenerOf(slot, lost, { isOpen: () => isBegun, heard: begin });
+    const connection = await adoptedConnection(
+      this.#server,
+      this.#parts,
+      slot.aim,
+      listener,
+      restored,
+    ).catch((error: unknown) => {
+      restored.refused?.(faultFrom(error));
+      throw error;
+    });
+    begin(connection);
+    restored.adopted?.(connection);
+    slot.subscriptions.adopted(connection, told);
+    // Nobody has listened to it for a moment.
+    if (connection.era === 'modern') offerings.doubt(slot.aim);
+    for (const { aim, shownAt } of offerings.readOn(slot.aim)) {
+      const isShown = shownAt !== Number.NEGATIVE_INFINITY;
+      if (isShown) slot.subscriptions.listenFor(connection, aim.clients);
+    }
     return connection;
   }
 

@@ -6,7 +6,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import type { Defects, Handled } from '../../observe/defects.ts';
-import type { Child, Spawn } from '../../supervise/child.ts';
+import type { Child, ChildListener } from '../../supervise/child.ts';
 import type { HttpClient, HttpInFlight, HttpListener } from '../../upstream/http/http-client.ts';
 import type { Edges } from './server-parts.ts';
 
@@ -19,6 +19,8 @@ export function containedEdges(edges: Edges, defects: Defects, server: string): 
     random: edges.random,
     clock: containedClock(edges.clock, caught('a timer')),
     spawn: containedSpawn(edges.spawn, caught('the output of the process')),
+    ...(edges.adopt && { adopt: containedSpawn(edges.adopt, caught('the output of the process')) }),
+    ...(edges.adoptConnection && { adoptConnection: edges.adoptConnection }),
     http: containedHttp(edges.http, caught('an answer over HTTP')),
   };
 }
@@ -31,7 +33,11 @@ export function containedClock(clock: Clock, caught: (error: unknown) => void): 
   };
 }
 
-function containedSpawn(spawn: Spawn, caught: (error: unknown) => void): Spawn {
+/** The same for one that is started and for one that is taken over. */
+function containedSpawn<Given>(
+  spawn: (given: Given, listener: ChildListener) => Promise<Child>,
+  caught: (error: unknown) => void,
+): (given: Given, listener: ChildListener) => Promise<Child> {
   return async (spec, listener) => {
     let child: Child | undefined;
     let isBroken = false;

@@ -4,19 +4,24 @@
 // begins with.
 
 import { inFolder, runsInFolders } from '../../config/client-folders.ts';
-import type { ServerConfig, StdioServerConfig } from '../../config/schema.ts';
+import type { RemoteServerConfig, ServerConfig, StdioServerConfig } from '../../config/schema.ts';
 import { secretsOf } from '../../config/secrets.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { Redactor, type Secret } from '../../kernel/redactor.ts';
 import { childEnvironment, type Environment } from '../../supervise/process/start/environment.ts';
+import { adoptConnection } from '../../upstream/adopt-connection.ts';
 import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
+import type { AdoptedConnection } from '../../upstream/handed-connection.ts';
 import { connectHttp, connectSse } from '../../upstream/http/connect-http.ts';
 import { NotStreamable } from '../../upstream/http/http-connection.ts';
 import type { HttpParts } from '../../upstream/http/http-parts.ts';
+import type { ConnectionParts } from '../../upstream/server-connection.ts';
 import { connectStdio } from '../../upstream/stdio/connect-stdio.ts';
+import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
 import { noFolderFault } from '../connections/client-folder.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ConnectionSlots } from '../connections/connection-slots.ts';
+import type { RestoredConnection } from '../handover/handed-host.ts';
 import { readLate } from './late-secrets.ts';
 import type { ServerFacts } from './server-facts.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -53,6 +58,33 @@ export async function openConnection(
   }
 }
 
+/**
+ * Goes on with a connection that the process before this one has handed over. Rejects with a Fault, and then leaves
+ * nothing open.
+ */
+export async function adoptedConnection(
+  server: Destination,
+  parts: ServerParts,
+  aim: Aim,
+  listener: ConnectionListener,
+  { handed, former }: Pick<RestoredConnection, 'handed' | 'former'>,
+): Promise<AdoptedConnection> {
+  const { config } = server;
+  const told = { ...listener, lost: (cause: Fault) => listener.lost(server.redactor.fault(cause)) };
+  const adopt = parts.adoptConnection ?? adoptConnection;
+  const late = { signal: new AbortController().signal };
+  try {
+    const shared = sharedParts(server, parts, aim);
+    const own =
+      config.type === 'stdio'
+        ? stdioParts(server, parts, shared, aim.folder, { config, secrets: [] })
+        : await httpParts(server, parts, shared, config, late);
+    return await adopt(own, handed, told, former);
+  } catch (error) {
+    throw error instanceof Fault ? server.redactor.fault(error) : error;
+  }
+}
+
 /** Whether a start failed because of the server's behaviour during the handshake. */
 function isByGreeting(error: unknown, signal: AbortSignal): boolean {
   if (!(error instanceof Fault)) return false;
@@ -82,37 +114,72 @@ async function open(
   signal: AbortSignal,
   listener: ConnectionListener,
 ): Promise<Connection> {
+  const { config, name } = server;
+  const { clock, spawn, readSecret } = parts;
+  const late = { server: name, clock, spawn, readSecret, signal };
+  const shared = sharedParts(server, parts, aim);
+  const connector = parts.connectors?.get(name);
+  if (connector !== undefined) return await connector(shared, generation, signal, listener);
+  if (config.type !== 'stdio') {
+    const remote = await httpParts(server, parts, shared, config, late);
+    return openRemote(remote, config.type, generation, signal, listener);
+  }
+  const placed = placedIn(name, config, aim.folder);
+  const { values: env, secrets } = await readLate(placed.env, 'env', late);
+  server.learnSecrets(secrets);
+  const local = stdioParts(server, parts, shared, aim.folder, { config, env, secrets });
+  return connectStdio(local, generation, signal, listener);
+}
+
+function sharedParts(server: Destination, parts: ServerParts, aim: Aim): ConnectionParts {
   const { config, name, facts: eras } = server;
   const { clock, identity } = parts;
-  const { spawn, readSecret } = parts;
-  const late = { server: name, clock, spawn, readSecret, signal };
   const { startTimeoutMs } = config;
   const { frameBytes } = config.limits;
   const { capabilities } = aim.clients;
   const starting = { startTimeoutMs, first: aim.era, eras, capabilities };
-  const shared = { server: name, frameBytes, clock, identity, ...starting };
-  const connector = parts.connectors?.get(name);
-  if (connector !== undefined) return await connector(shared, generation, signal, listener);
-  if (config.type !== 'stdio') {
-    const { url, type } = config;
-    const { values: headers, secrets } = await readLate(config.headers, 'header', late);
-    server.learnSecrets(secrets);
-    const remote = { ...shared, url: new URL(url), headers, http: parts.http };
-    return openRemote(remote, type, generation, signal, listener);
-  }
-  const { memoryMb, processes } = config.limits;
-  const placed = placedIn(name, config, aim.folder);
-  const { values: env, secrets } = await readLate(placed.env, 'env', late);
+  return { server: name, frameBytes, clock, identity, ...starting };
+}
+
+async function httpParts(
+  server: Destination,
+  { http, clock, spawn, readSecret }: ServerParts,
+  shared: ConnectionParts,
+  { url, headers: declared }: RemoteServerConfig,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<HttpParts> {
+  const late = { server: server.name, clock, spawn, readSecret, signal };
+  const { values: headers, secrets } = await readLate(declared, 'header', late);
   server.learnSecrets(secrets);
+  return { ...shared, url: new URL(url), headers, http };
+}
+
+interface LocalConfig {
+  readonly config: StdioServerConfig;
+  /** With what was read late; absent: it runs already. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly secrets: readonly Secret[];
+}
+
+function stdioParts(
+  server: Destination,
+  parts: ServerParts,
+  shared: ConnectionParts,
+  folder: string | undefined,
+  { config, env: read, secrets }: LocalConfig,
+): StdioConnectionParts {
+  const { memoryMb, processes } = config.limits;
+  const placed = placedIn(server.name, config, folder);
+  const env = read ?? placed.env;
   const spec = { ...placed, env, memoryMb, processes };
-  const { write: output } = parts.outputs.of(name);
+  const { write: output } = parts.outputs.of(server.name);
   // What it was given may have the folder in it.
-  const isPlaced = aim.folder !== undefined;
-  const redactor = isPlaced
-    ? redactorFor([{ ...config, env }, config], parts.sourceEnv, secrets)
-    : server.redactor;
-  const local = { ...shared, spec, spawn: parts.spawn, redactor, output };
-  return connectStdio(local, generation, signal, listener);
+  const redactor =
+    folder !== undefined
+      ? redactorFor([{ ...config, env }, config], parts.sourceEnv, secrets)
+      : server.redactor;
+  const { spawn, adopt } = parts;
+  return { ...shared, spec, spawn, ...(adopt && { adopt }), redactor, output };
 }
 
 /** What is run, and where. */

@@ -45,8 +45,8 @@ export class Registry {
   #order: ReadonlyMap<string, number> = new Map();
   #disabled: ReadonlyMap<string, string>;
   #all: readonly Server[] | undefined;
-  /** Of those that were removed. */
-  #startsAgain = 0;
+  /** How often servers were restarted that were removed. */
+  startsAgainOfRemoved = 0;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
@@ -74,7 +74,7 @@ export class Registry {
   get startsAgain(): number {
     return [...this.#servers.values(), ...this.#leaving.keys()].reduce(
       (sum, server) => sum + server.startsAgain,
-      this.#startsAgain,
+      this.startsAgainOfRemoved,
     );
   }
 
@@ -175,7 +175,7 @@ export class Registry {
 
   #ended(server: Server): void {
     const { name } = server;
-    this.#startsAgain += server.startsAgain;
+    this.startsAgainOfRemoved += server.startsAgain;
     this.#parts.server.events.emit({ kind: 'removed', server: name });
     if (this.#servers.has(name)) return;
     this.#parts.ended(name);

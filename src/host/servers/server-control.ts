@@ -45,8 +45,10 @@ export class ServerControl {
 
   /** Starts every server that is not lazy, without waiting for any. */
   startPinned(): void {
-    for (const { config, supervisor } of this.#parts.registry.all()) {
-      if (!config.lazy) supervisor.want();
+    for (const { config, slots } of this.#parts.registry.all()) {
+      if (config.lazy) continue;
+      // One that an operator has stopped is not pinned, also where the process before this one was told so.
+      for (const { supervisor } of slots.all()) if (supervisor.leases.isPinned) supervisor.want();
     }
   }
 

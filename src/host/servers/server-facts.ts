@@ -39,7 +39,15 @@ const renewMs = 24 * 60 * 60 * 1000;
 /** How long a start waits for the disk. */
 const diskMs = 1_000;
 
-type Ages = { readonly [key in keyof Facts]?: number };
+export type Ages = { readonly [key in keyof Facts]?: number };
+
+/** For another process. */
+export interface WrittenFacts {
+  readonly now: Facts;
+  /** Wall times. */
+  readonly shownAt: Ages;
+  readonly basis: EraBasis;
+}
 
 export class ServerFacts implements EraMemory {
   readonly #records: Records;
@@ -121,6 +129,20 @@ export class ServerFacts implements EraMemory {
     this.#shownAt = { ...this.#shownAt, ...Object.fromEntries(keys.map((key) => [key, at])) };
     if (isNew) this.#tellChange();
     this.#keep();
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  get written(): WrittenFacts {
+    return { now: this.#facts, shownAt: this.#shownAt, basis: this.#basis };
+  }
+
+  /** What the process before this one had learnt counts more than what is stored. */
+  restore({ now, shownAt, basis }: WrittenFacts): void {
+    this.#facts = { ...this.#facts, ...now };
+    this.#shownAt = { ...this.#shownAt, ...shownAt };
+    this.#basis = basis;
+    this.#tellChange();
   }
 
   notInitialized(): void {

@@ -6,13 +6,15 @@ import type { ReadSecret } from '../../kernel/secret-file.ts';
 import type { EventHub } from '../../observe/events.ts';
 import type { ServerOutputs } from '../../observe/server-output.ts';
 import type { Records } from '../../store/contract/records.ts';
-import type { Spawn } from '../../supervise/child.ts';
+import type { Adopt, Spawn } from '../../supervise/child.ts';
 import type { Environment } from '../../supervise/process/start/environment.ts';
+import type { adoptConnection } from '../../upstream/adopt-connection.ts';
 import type { Connection, ConnectionListener } from '../../upstream/connection.ts';
 import type { HttpClient } from '../../upstream/http/http-client.ts';
 import type { Identity } from '../../upstream/negotiate.ts';
 import type { ConnectionParts } from '../../upstream/server-connection.ts';
 import type { Message } from '../../wire/scan.ts';
+import type { RestoredClients } from '../handover/restored-clients.ts';
 import type { ListChange, UpdateAudience } from '../host-news.ts';
 import type { KeptCatalogues } from '../lists/kept-catalogues.ts';
 import type { ListKind } from '../lists/listings.ts';
@@ -25,6 +27,10 @@ export interface Edges {
   readonly random: Random;
   readonly spawn: Spawn;
   readonly http: HttpClient;
+  /** Takes over a process that the serving process before this one has started; absent: there is no holder. */
+  readonly adopt?: Adopt;
+  /** Takes over a connection of that process; absent: as src/upstream does it. */
+  readonly adoptConnection?: typeof adoptConnection;
   /** The environment that processes inherit from; it is needed to find their secrets. */
   readonly sourceEnv?: Environment;
   /** Reads a file that holds a secret; absent where there is no disk. */
@@ -65,4 +71,6 @@ export interface ServerParts extends Edges {
   /** A watched resource changed. */
   readonly updated: (server: string, message: Message, audience: UpdateAudience) => void;
   readonly tasks: BegunTasks;
+  /** Clients of the process before this one, of which connections know. */
+  readonly restoredClients: RestoredClients;
 }

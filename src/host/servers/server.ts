@@ -16,6 +16,16 @@ import { ConnectionSlot, isSameButClass } from '../connections/connection-slot.t
 import { ConnectionSlots } from '../connections/connection-slots.ts';
 import { Questions } from '../connections/questions.ts';
 import { RootsAtStart } from '../connections/roots-at-start.ts';
+import type { HandOverTo } from '../handover/handed-host.ts';
+import type { ServerState } from '../handover/host-state.ts';
+import {
+  type GivenSlots,
+  giveSlots,
+  restoreServer,
+  type ServerInside,
+  type TakeConnection,
+  writtenServer,
+} from '../handover/server-handing.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import type { Offerings } from '../lists/offerings.ts';
 import { ConnectionMaker } from './connection-maker.ts';
@@ -218,6 +228,48 @@ export class Server {
     this.admission.refuseAll(refusal);
     await this.slots.retireAll(refusal);
     this.#parts.tasks.serverGone(this.name);
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  /** Gives its connections to the process after this one; the calls that were begun go on here. */
+  give(to: HandOverTo, nextId: () => number): Promise<GivenSlots> {
+    return giveSlots(this, to, nextId, (error) => {
+      this.#parts.events.defects.caught('a hand-over', error, this.name);
+    });
+  }
+
+  /** All that the process after this one has to know; nothing is kept running here any more. */
+  handOver(given: GivenSlots): ServerState {
+    const written = writtenServer(this, this.#inside, given);
+    for (const { supervisor } of this.slots.all()) supervisor.letGo();
+    return written;
+  }
+
+  /** Goes on where the process before this one was. */
+  restore(state: ServerState, take: TakeConnection): void {
+    restoreServer(this, this.#inside, state, take);
+  }
+
+  /** Nothing is opened before this. */
+  waitFor(ended: Promise<void>): void {
+    this.#maker.waitFor(ended);
+  }
+
+  get #inside(): ServerInside {
+    const setStderr = (lines: readonly string[]) => {
+      this.#lastStderr = lines;
+    };
+    return {
+      spec: this.#known.specHash,
+      standings: this.#standings,
+      maker: this.#maker,
+      secrets: this.#secrets,
+      noise: this.#noise,
+      setStderr,
+      clients: this.#parts.restoredClients,
+      now: () => this.#parts.clock.now(),
+    };
   }
 
   // --- what state it is in -----------------------------------------------------------------

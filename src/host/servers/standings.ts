@@ -3,10 +3,13 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import type { BreakerPolicy, BreakerState } from '../../supervise/breaker-machine.ts';
-import { ServerStanding } from '../../supervise/standing.ts';
+import { type HandedStanding, ServerStanding } from '../../supervise/standing.ts';
 
 /** Folders whose past is known; beyond that the oldest is forgotten. */
 const maxFolders = 256;
+
+/** Of a folder; null: the server has none. */
+export type WrittenStanding = HandedStanding & { readonly folder: string | null };
 
 export class Standings {
   readonly #make: () => ServerStanding;
@@ -49,6 +52,25 @@ export class Standings {
 
   get startsAgain(): number {
     return this.#all().reduce((sum, one) => sum + one.startsAgain, this.#startsAgain);
+  }
+
+  /** Of each folder, and of the server where it has none, for the process after this one. */
+  get written(): readonly WrittenStanding[] {
+    const folders = [...this.#folders].map(([folder, one]) => ({ folder, ...one.written }));
+    const { startsAgain, ...common } = this.#common.written;
+    return [{ folder: null, ...common, startsAgain: startsAgain + this.#startsAgain }, ...folders];
+  }
+
+  /** As it was in the process before this one; of another spec only what never goes back. */
+  restore(written: readonly WrittenStanding[], isSame: boolean): void {
+    for (const { folder, ...one } of written) {
+      const standing = this.of(folder ?? undefined);
+      if (isSame) standing.restore(one);
+      else {
+        standing.generation = Math.max(standing.generation, one.generation);
+        standing.startsAgain = one.startsAgain;
+      }
+    }
   }
 
   #all(): readonly ServerStanding[] {

@@ -63,6 +63,17 @@ export class StartHistory {
     return this.#recalling;
   }
 
+  /** For the process after this one. */
+  get written(): StartFacts & { readonly listed: readonly ListKind[] } {
+    return { ...this.#facts, listed: [...this.#listed] };
+  }
+
+  /** What the process before this one knew, which is in the records as far as it is worth keeping. */
+  restore({ listed, ...facts }: StartFacts & { readonly listed: readonly ListKind[] }): void {
+    for (const kind of listed) this.#listed.add(kind);
+    this.#facts = facts;
+  }
+
   started(startMs: number): void {
     this.#note({ ...this.#facts, startMs });
   }

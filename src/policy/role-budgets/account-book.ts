@@ -39,6 +39,11 @@ interface StoredCount extends Recorded {
   readonly mark: string;
 }
 
+/** One count, for another process. */
+export interface WrittenCount extends StoredCount {
+  readonly key: string;
+}
+
 export function isStoredCount(value: unknown): value is StoredCount {
   const { mark, calls, bytes, minute } = (value ?? {}) as Partial<StoredCount>;
   return typeof mark === 'string' && isCount(calls) && isCount(bytes) && isMinute(minute);
@@ -71,6 +76,8 @@ export class AccountBook {
   /** Somebody has waited in vain for what is being read. */
   #isReadLate = false;
   readonly #writer: CountWriter<StoredCount>;
+  /** Another process counts from now on. */
+  #isTaken = false;
 
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
@@ -134,6 +141,31 @@ export class AccountBook {
     if (!this.#isLoaded && this.#isDue) await this.#load();
   }
 
+  /**
+   * What is spent, for the process that goes on counting: nothing is recorded here any more. Where replicas count
+   * together it is what is recorded, and nothing has to be written down.
+   */
+  async take(): Promise<readonly WrittenCount[]> {
+    this.#isTaken = true;
+    for (const [key, { mark, recorded }] of this.#accounts) {
+      this.#counts.set(key, { mark, ...recorded });
+    }
+    await this.close();
+    if (this.#parts.isShared) return [];
+    return [...this.#counts].map(([key, count]) => ({ key, ...count }));
+  }
+
+  /** What was spent in the process before this one, whatever was recorded or read meanwhile. */
+  restore(counts: readonly WrittenCount[]): void {
+    if (this.#parts.isShared) return;
+    for (const { key, ...count } of counts) {
+      this.#counts.delete(key);
+      this.#counts.set(key, count);
+      this.#accounts.delete(key);
+    }
+    this.#isLoaded = true;
+  }
+
   /** Records exactly what was spent, where a part of a block is left. */
   async close(): Promise<void> {
     const accounts = [...this.#accounts.values()];
@@ -165,7 +197,7 @@ export class AccountBook {
   /** Undefined if there is nothing to record, or no place for it. */
   #recordOf(key: string, { rules, mark }: MarkedRules) {
     const isEndless = rules.calls === null && rules.bytes === null && rules.perMinute === null;
-    if (this.#parts.records === undefined || isEndless) return undefined;
+    if (this.#parts.records === undefined || isEndless || this.#isTaken) return undefined;
     if (this.#parts.isShared) return this.#sharedRecord(key, { rules, mark });
     return async (spent: Recorded) => {
       await this.#record(key, { mark, ...spent });

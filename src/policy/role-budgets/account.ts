@@ -115,6 +115,12 @@ export class Account {
     return { calls: this.#calls, bytes: this.#bytes };
   }
 
+  /** What is to be known of it when it is used again. */
+  get recorded(): Recorded {
+    const { calls } = this.#minute;
+    return calls.length === 0 ? this.spent : { ...this.spent, minute: calls };
+  }
+
   /** What is spent of each limit that is set. */
   get limits(): readonly SpentLimit[] {
     const { calls, perMinute, bytes } = this.rules;
@@ -215,8 +221,7 @@ export class Account {
     this.#successor = successor;
     // What others have taken meanwhile is known after it.
     await this.#recording;
-    const { calls } = this.#minute;
-    await this.#record?.(calls.length === 0 ? this.spent : { ...this.spent, minute: calls });
+    await this.#record?.(this.recorded);
   }
 
   async #reserveBytes(): Promise<void> {

@@ -7,7 +7,7 @@ import { ignored } from '../../kernel/contain.ts';
 import { ownerOf, type Principal } from '../principal.ts';
 import type { Roles } from '../roles/roles.ts';
 import { Account } from './account.ts';
-import { AccountBook, type AccountBookParts } from './account-book.ts';
+import { AccountBook, type AccountBookParts, type WrittenCount } from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
 import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
 
@@ -72,6 +72,16 @@ export class RoleBudgets {
     if (found.some((one) => one.role === role && one.principal === principal)) return told(found);
     const limits = this.#book.limitsOf({ role, owner: principal }, own);
     return told([...found, { role: isOperator ? role : null, per, principal, limits }]);
+  }
+
+  /** What is spent, for the process that goes on counting; what belongs to one client is not in it. */
+  take(): Promise<readonly WrittenCount[]> {
+    return this.#book.take();
+  }
+
+  /** What was spent in the process before this one. */
+  restore(counts: readonly WrittenCount[]): void {
+    this.#book.restore(counts);
   }
 
   /** Records exactly what was spent. */

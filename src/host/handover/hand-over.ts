@@ -1,0 +1,56 @@
+// The fence of a host: its connections are given to the next serving process, and everything else that one has to
+// know is written down at one moment. What was begun here goes on with what was given away; nothing of it is
+// restarted, stopped, counted or stored here any more.
+
+import type { PipelineParts } from '../pipeline-parts.ts';
+import type { HandedHost, HandOverTo } from './handed-host.ts';
+import { type HandedCounts, type HostState, hostStateVersion } from './host-state.ts';
+
+/** What the host itself knows besides its parts. */
+export interface Identified {
+  readonly instance: string;
+  readonly generation: number;
+  readonly uptimeMs: number;
+}
+
+export async function handOver(
+  parts: PipelineParts,
+  identified: () => Identified,
+  to: HandOverTo,
+): Promise<HandedHost> {
+  const { registry, roleBudgets, cache } = parts;
+  // A list that is read now is not stored any more: it is written down below.
+  parts.isHandedOver = true;
+  let id = 0;
+  const nextId = () => id++;
+  const given = await Promise.all(
+    registry.all().map(async (server) => [server, await server.give(to, nextId)] as const),
+  );
+  const budgets = await roleBudgets.take();
+  // From here on at one moment.
+  const { hits, misses } = cache.stats();
+  const entries = [...cache.written()];
+  const state: HostState = {
+    version: hostStateVersion,
+    ...identified(),
+    startsAgain: registry.startsAgainOfRemoved,
+    servers: given.map(([server, slots]) => server.handOver(slots)),
+    counts: takenCounts(parts),
+    budgets: budgets.map(({ key, mark, calls, bytes, minute = [] }) => {
+      return { key, mark, calls, bytes, minute: minute.map(([at, count]) => [at, count]) };
+    }),
+    cache: {
+      hits,
+      misses,
+      entries: entries.map(({ bytes, ...entry }) => ({ ...entry, length: bytes.length })),
+    },
+  };
+  return { state, payload: Buffer.concat(entries.map(({ bytes }) => bytes)) };
+}
+
+/** What was counted since the last time: here the counts begin again. */
+export function takenCounts({ traffic, ownTraffic }: PipelineParts): HandedCounts {
+  // What is given out is read only; the type of the state is that of JSON.
+  const counts = { traffic: traffic.take(), byPrincipal: ownTraffic.take() };
+  return counts as unknown as HandedCounts;
+}

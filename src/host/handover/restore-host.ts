@@ -1,0 +1,121 @@
+// The next serving process goes on with a host: it is read whole before anything of it is used. Servers that are
+// run or reached as before take over their connections at once; what belongs to no server of the present config is
+// ended in order, and a server that is run in another way now is started only then.
+
+import type { Shelf } from '../../cache/key.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { Fault, faultFrom } from '../../kernel/fault.ts';
+import { adoptConnection } from '../../upstream/adopt-connection.ts';
+import type { ConnectionListener } from '../../upstream/connection.ts';
+import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
+import type { HostParts } from '../host-parts.ts';
+import type { PipelineParts } from '../pipeline-parts.ts';
+import type { RestoredConnection, RestoredHost } from './handed-host.ts';
+import { type HandedCounts, type HostState, hostStateFrom } from './host-state.ts';
+
+/** Resolves when what is not used here has ended. Throws a Fault, and then nothing has changed. */
+export function restoreHost(
+  parts: PipelineParts,
+  given: HostParts,
+  { state: written, payload, connections }: RestoredHost,
+): Promise<void> {
+  const state = hostStateFrom(written);
+  const { registry, roleBudgets } = parts;
+  const left = new Map(connections);
+  const ending = new Map<string, Promise<void>>();
+  const entries = [...entriesIn(state, payload)];
+  registry.startsAgainOfRemoved = state.startsAgain;
+  addCounts(parts, state.counts);
+  roleBudgets.restore(state.budgets);
+  parts.cache.restore(entries, state.cache);
+  for (const one of state.servers) {
+    const server = registry.get(one.name);
+    const take = (id: number) => {
+      const connection = left.get(id);
+      left.delete(id);
+      return connection;
+    };
+    server?.restore(one, take);
+    const ids = one.slots.flatMap(({ connection }) => connection ?? []);
+    const unused = ids.flatMap((id) => take(id) ?? []);
+    const ended = Promise.all(unused.map((each) => endConnection(given, one.name, each)));
+    ending.set(one.name, ended.then(ignored));
+    if (unused.length > 0) server?.waitFor(ended.then(ignored));
+  }
+  for (const connection of left.values()) connection.refused?.(unnamed());
+  return Promise.all(ending.values()).then(ignored);
+}
+
+export function addCounts(
+  { traffic, ownTraffic }: PipelineParts,
+  { traffic: all, byPrincipal }: HandedCounts,
+): void {
+  traffic.add(all);
+  for (const [id, own] of byPrincipal) ownTraffic.of(id).add(own);
+}
+
+function* entriesIn({ cache }: HostState, payload: Buffer) {
+  let at = 0;
+  for (const { length, shelf, ...entry } of cache.entries) {
+    yield { ...entry, shelf: shelf as Shelf, bytes: payload.subarray(at, at + length) };
+    at += length;
+  }
+  if (at !== payload.length) {
+    throw new Fault('internal', 'cached results were handed over that are not those of the state');
+  }
+}
+
+/**
+ * A process is taken over and stopped as one that is removed: what was begun may end before. What is at an address is
+ * left to whoever restores the host: it is told to nobody how that is reached.
+ */
+async function endConnection(
+  { edges, identity }: HostParts,
+  server: string,
+  { handed, former, refused, adopted }: RestoredConnection,
+): Promise<void> {
+  try {
+    if (handed.child === undefined)
+      throw new Fault('unavailable', `${server} is not used any more`);
+    const { clock, spawn, adopt } = edges;
+    const { greeting } = handed.state;
+    const parts: StdioConnectionParts = {
+      ...{ server, clock, spawn, identity, ...(adopt && { adopt }) },
+      ...{ frameBytes, startTimeoutMs, capabilities: '{}', first: greeting.era, eras: noEras },
+      spec: { ...nothingRun, name: server },
+    };
+    const take = edges.adoptConnection ?? adoptConnection;
+    const connection = await take(parts, handed, deaf, former);
+    adopted?.(connection);
+    await connection.close('removed');
+  } catch (error) {
+    refused?.(faultFrom(error));
+  }
+}
+
+/** Of a server whose settings are not known any more: as the defaults are. */
+const frameBytes = 16_777_216;
+const startTimeoutMs = 30_000;
+const noEras = {
+  known: () => Promise.resolve({}),
+  kept: () => Promise.resolve(),
+  learn: ignored,
+  notInitialized: ignored,
+};
+const nothingRun = {
+  ...{ command: '', args: [], env: {}, inheritEnv: [], cwd: '/' },
+  ...{ memoryMb: null, processes: null },
+};
+const deaf: ConnectionListener = {
+  lost: ignored,
+  ended: ignored,
+  lastWords: ignored,
+  notification: ignored,
+  asked: ignored,
+  missed: ignored,
+  noise: ignored,
+};
+
+function unnamed(): Fault {
+  return new Fault('internal', 'a connection was handed over that belongs to no server');
+}

@@ -3,7 +3,7 @@
 // installation is under way. The path that the program was started by is followed anew each time, so that a link
 // that leads to another version is a change, too. Nothing is read but the directory.
 
-import { type BigIntStats, realpathSync } from 'node:fs';
+import { type BigIntStats, realpathSync, statSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../kernel/errno.ts';
@@ -23,12 +23,15 @@ export class InstalledFiles {
   readonly #path: string;
   /** Where it led when this process was started; undefined: nowhere any more. */
   readonly #real: string | undefined;
+  /** Of these few at the start. */
+  readonly #marks: string;
   #last: { readonly marks: string; readonly look: InstalledLook } | undefined;
 
   /** `path` is the file that the program was started by (main.js). */
   constructor(path: string) {
     this.#path = path;
     this.#real = realPathOf(path);
+    this.#marks = marksNow(path);
   }
 
   /**
@@ -56,6 +59,11 @@ export class InstalledFiles {
     }
   }
 
+  /** Whether main.js, its folder or package.json are others than at the start, or are missing. Answers at once. */
+  get hasChanged(): boolean {
+    return marksNow(this.#path) !== this.#marks;
+  }
+
   /** The path leads to the same file as at the start, and that is there. */
   get isLaunchPathStable(): boolean {
     return this.#real !== undefined && realPathOf(this.#path) === this.#real;
@@ -68,6 +76,20 @@ function realPathOf(path: string): string | undefined {
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return undefined;
+  }
+}
+
+/** Why there are none, if that is so. */
+function marksNow(path: string): string {
+  try {
+    const main = realpathSync(path);
+    const folder = dirname(main);
+    const files = [main, folder, join(folder, '..', '..', 'package.json')];
+    return files.map((file) => textOf(file, statSync(file, { bigint: true }))).join('\n');
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined) throw error;
+    return code;
   }
 }
 

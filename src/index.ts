@@ -56,6 +56,7 @@ export type {
   StatusOptions,
   ToolsOptions,
 } from './host/host.ts';
+export type { RolloutPhase, RolloutStatus } from './host/rollout-status.ts';
 export type {
   AuditStatus,
   HostStatus,

@@ -8,6 +8,7 @@ import type { HostForCommands } from '../host/command-face.ts';
 import type { InstanceHolder, OpenedHost } from '../host/create-host.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
 import { ownIdentity } from '../host/identity.ts';
+import type { RolloutState } from '../host/rollout-status.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
 import type { KeyHolders } from '../policy/keyed-wait.ts';
@@ -38,6 +39,8 @@ export interface CommandHostOptions {
     readonly sharedStore: Store | undefined;
     readonly replicas: KeyHolders | undefined;
     readonly startedBy: 'serve' | 'connect';
+    /** What knows about rollouts; absent: there are none. */
+    readonly rollout?: RolloutState | undefined;
     /** Resolves when clients can come. */
     readonly serving: Promise<unknown>;
     /** The parent of its servers, where that is another process. */
@@ -83,6 +86,7 @@ export async function openHost(
     servesBroker: options.gateway?.servesBroker,
     sharedStore: options.gateway?.sharedStore ?? null,
     replicas: options.gateway?.replicas,
+    rollout: options.gateway?.rollout,
     ...(options.gateway && { serving: options.gateway.serving }),
     holder: options.gateway?.holder,
     claimTrack: trackClaims(ownIdentity().version, () => shell.clock.wallNow()),

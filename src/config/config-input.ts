@@ -59,6 +59,11 @@ export interface ConfigInput {
    * replaced. Default: `"sqlite"`.
    */
   readonly store?: string | undefined;
+  /**
+   * `auto`: `holdfast serve` goes over to another version by itself when the installed files have
+   * changed. `manual`: when it is asked to (holdfast rollout, or SIGHUP). Default: `"manual"`.
+   */
+  readonly rollout?: 'manual' | 'auto' | undefined;
   /** The broker through which workers on other machines are served. Default: `null`. */
   readonly broker?: BrokerInput | null | undefined;
   /**

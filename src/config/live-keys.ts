@@ -54,6 +54,7 @@ export const configKeys: Readonly<
   maxIdle: 'live',
   listWaitMs: 'live',
   drainMs: 'live',
+  rollout: 'live',
   cache: 'live',
   surface: 'live',
   hostTools: 'live',

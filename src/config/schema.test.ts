@@ -39,6 +39,7 @@ describe('the config schema', () => {
       roles: {},
       local: { role: null },
       drainMs: 10_000,
+      rollout: 'manual',
       naming: 'prefix',
       surface: 'direct',
       hostTools: true,

@@ -119,6 +119,12 @@ export const configSchema = z
       .describe(
         '`sqlite`: what a gateway must not forget, such as used idempotency keys, is kept in a database in the state directory. `memory`: it is lost when the gateway ends. `nats://USER:PASSWORD@HOST:PORT/NAMESPACE` or `tls://…`: it is kept on a NATS server, for all gateways with the same namespace, and so are the tokens with roles; variables in it are replaced.',
       ),
+    rollout: z
+      .enum(['manual', 'auto'])
+      .default('manual')
+      .describe(
+        '`auto`: `holdfast serve` goes over to another version by itself when the installed files have changed. `manual`: when it is asked to (holdfast rollout, or SIGHUP).',
+      ),
     broker: z
       .strictObject({
         url: z

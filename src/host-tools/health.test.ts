@@ -19,6 +19,7 @@ function status(...servers: ServerStatus[]): HostStatus {
     config: '/home/ann/holdfast.json',
     uptimeMs: 7_300_000,
     rollout: 'stable',
+    rollouts: { cause: null, at: null, count: 0, generation: 1, launchPathStable: true },
     disk: { ok: true },
     audit: { mode: 'off', problem: null, lost: 0, refused: 0, gaps: 0 },
     servers,
@@ -134,6 +135,23 @@ describe('health as one line', () => {
     expect(healthLine(health, now)).toBe(
       'ready gen=1 servers ready=1 last_fault=timeout server=docs tool="find\\nready gen=9" age=5m',
     );
+  });
+
+  test('says why a rollout has failed, when, and that the launch path leads elsewhere', () => {
+    const rollouts = { cause: 'it was late', at: now - 61_000, count: 2, generation: 4 };
+    const failed = {
+      ...status(),
+      rollout: 'failed' as const,
+      rollouts: { ...rollouts, launchPathStable: false },
+    };
+    const health = healthSnapshot(failed, { ...running, generation: 4 }, null);
+    expect(conciseHealth(health)).toMatchObject({
+      ...{ rollout: 'failed', rolloutCause: 'it was late', launchPathStable: false },
+    });
+    expect(healthLine(health, now)).toBe(
+      'ready gen=4 servers ready=0 rollout=failed launch_path=unstable',
+    );
+    expect(healthLines(health, now)).toContain('rollout=failed age=1m rollouts=2: it was late');
   });
 
   test('says that a rollout is under way', () => {

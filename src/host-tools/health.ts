@@ -5,6 +5,7 @@
 // rollout; the servers' own generations are in the full record. What the caller may not see must be
 // removed from the status before it is passed in.
 
+import type { RolloutPhase } from '../host/rollout-status.ts';
 import type { ServerState, ShownServer, ShownStatus } from '../host/status.ts';
 import type { FaultCode } from '../kernel/fault.ts';
 import { printableLine } from '../kernel/printable.ts';
@@ -38,7 +39,11 @@ export interface Health {
   readonly ready: boolean;
   readonly generation: number;
   readonly servers: ServerCounts;
-  readonly rollout: 'stable' | 'pending' | 'running' | 'failed';
+  readonly rollout: RolloutPhase;
+  /** Why it waits or has failed, if the caller may know. */
+  readonly rolloutCause?: string;
+  /** The path that the program was started by leads elsewhere, or nowhere. */
+  readonly launchPathStable?: false;
   readonly lastFault: FaultMark | null;
 }
 
@@ -59,11 +64,14 @@ export function healthSnapshot(
   { isAccepting, generation }: Instance,
   lastOfTraffic: TimedFault | null,
 ): FullHealth {
+  const { cause, launchPathStable } = status.rollouts;
   return {
     ready: isAccepting,
     generation,
     servers: countsOf(status.servers),
     rollout: status.rollout,
+    ...(cause === null ? {} : { rolloutCause: cause }),
+    ...(launchPathStable ? {} : { launchPathStable }),
     lastFault: lastFaultOf(status.servers, lastOfTraffic),
     status,
   };
@@ -85,6 +93,7 @@ export function healthLine(health: Health, wallNow: number): string {
     ...counts,
     ...(health.lastFault ? [faultWords(health.lastFault, wallNow)] : []),
     ...(health.rollout === 'stable' ? [] : [`rollout=${health.rollout}`]),
+    ...(health.launchPathStable === false ? ['launch_path=unstable'] : []),
   ];
   return words.join(' ');
 }
@@ -99,9 +108,20 @@ export function healthLines(health: FullHealth, wallNow: number): string[] {
       (disk.ok ? 'disk=ok' : `disk=failing: ${printableLine(disk.problem)}`),
     `calls=${calls.total} ok=${calls.ok} is_error=${calls.isError} fault=${calls.faults} replay=${calls.replays}`,
     ...(cache === undefined ? [] : [cacheLine(cache)]),
+    ...rolloutLines(health, wallNow),
     ...(status.servers.length === 0 ? [] : ['servers:']),
     ...status.servers.map((server) => serverLine(server, wallNow)),
   ];
+}
+
+/** Nothing while there was none, and none is wanted. */
+function rolloutLines({ status }: FullHealth, wallNow: number): string[] {
+  const { rollout, rollouts } = status;
+  const { count, at, cause } = rollouts;
+  if (rollout === 'stable' && count === 0) return [];
+  const since = at === null ? [] : [`age=${ageText(wallNow - at)}`];
+  const words = [`rollout=${rollout}`, ...since, `rollouts=${count}`].join(' ');
+  return [cause === null ? words : `${words}: ${printableLine(cause)}`];
 }
 
 function cacheLine({ hits, misses, entries, bytes }: NonNullable<ShownStatus['cache']>): string {

@@ -19,6 +19,7 @@ const status: HostStatus = {
   config: null,
   uptimeMs: 1_000,
   rollout: 'stable',
+  rollouts: { cause: null, at: null, count: 0, generation: 1, launchPathStable: true },
   disk: { ok: true },
   audit: { mode: 'off', problem: null, lost: 0, refused: 0, gaps: 0 },
   servers: [],
@@ -37,6 +38,7 @@ function sources(more: Partial<HostToolSources> = {}): HostToolSources {
     workerRestarts: 0,
     isAccepting: true,
     generation: 1,
+    hostRollouts: 0,
     clock,
     ...more,
   };
@@ -120,9 +122,9 @@ describe('telemetry_snapshot', () => {
     );
   });
 
-  test('counts a rollout for each generation of the instance after the first', () => {
+  test('counts the rollouts of the instance', () => {
     const args = { render: 'json' };
-    const rolled = answer('telemetry_snapshot', args, sources({ generation: 3 }));
+    const rolled = answer('telemetry_snapshot', args, sources({ generation: 4, hostRollouts: 2 }));
     expect(rolled.structuredContent).toMatchObject({ hostRollouts: 2, hotMethods: [] });
   });
 

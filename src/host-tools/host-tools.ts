@@ -37,8 +37,10 @@ export interface HostToolSources {
   /** Starts of servers beyond the first, since the instance was started. */
   readonly workerRestarts: number;
   readonly isAccepting: boolean;
-  /** Of the instance: 1 at its first start, one more after each rollout. */
+  /** Of the instance: 1 at its first start, one more for each process that has taken over. */
   readonly generation: number;
+  /** How often another version has taken over. */
+  readonly hostRollouts: number;
   readonly clock: Clock;
 }
 
@@ -122,9 +124,9 @@ const answers: Readonly<Record<HostToolName, Answer>> = {
   },
 
   telemetry_snapshot: ({ render, detail }, sources) => {
-    const { generation, clock, workerRestarts, mayKnow } = sources;
+    const { hostRollouts, clock, workerRestarts, mayKnow } = sources;
     const traffic = { ...sources.traffic.snapshot(mayKnow), lastFault: toldFault(sources) };
-    const starts = { workerRestarts, hostRollouts: generation - 1 };
+    const starts = { workerRestarts, hostRollouts };
     const full = telemetrySnapshot(traffic, sources.status(), starts);
     if (render === 'json') return jsonResult(detail === 'full' ? full : conciseTelemetry(full));
     const lines =

@@ -52,6 +52,7 @@ import type { Host } from './host.ts';
 import { HostCore } from './host-core.ts';
 import type { SharedResultRecords } from './host-parts.ts';
 import { ownIdentity } from './identity.ts';
+import type { RolloutState } from './rollout-status.ts';
 import { containedClock } from './servers/contained-edges.ts';
 import type { Edges } from './servers/server-parts.ts';
 
@@ -119,6 +120,8 @@ export interface HostSurroundings {
   /** The parent of its servers; absent: this process. */
   readonly holder?: InstanceHolder | undefined;
   readonly startedBy: string;
+  /** What knows about rollouts of the program; absent: there are none. */
+  readonly rollout?: RolloutState | undefined;
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
@@ -213,6 +216,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     identity: ownIdentity(),
     instance,
     startedBy: around.startedBy,
+    rollout: around.rollout,
     events,
     hasClients: around.hasClients ?? false,
     processors: availableParallelism(),

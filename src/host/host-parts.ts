@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import type { Identity } from '../upstream/negotiate.ts';
 import type { HostAudit } from './call/call-audit.ts';
 import type { ApplyOptions } from './host.ts';
+import type { RolloutState } from './rollout-status.ts';
 import type { Edges } from './servers/server-parts.ts';
 
 /** Where replicas share public results. */
@@ -39,6 +40,8 @@ export interface HostParts {
   readonly identity: Identity;
   readonly instance: string;
   readonly startedBy: string;
+  /** What knows about rollouts; absent: there are none. */
+  readonly rollout?: RolloutState | undefined;
   readonly events: EventHub;
   /**
    * Whether this host serves clients (a gateway): then everything is forwarded, and servers may

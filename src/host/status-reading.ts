@@ -7,6 +7,7 @@ import type { BudgetStatus } from '../policy/role-budgets/budget-status.ts';
 import type { HostAudit } from './call/call-audit.ts';
 import type { HostParts } from './host-parts.ts';
 import type { PipelineParts } from './pipeline-parts.ts';
+import { noRollouts } from './rollout-status.ts';
 import type { Server } from './servers/server.ts';
 import type { AuditStatus, HostStatus, ServerState, ServerStatus } from './status.ts';
 
@@ -45,13 +46,15 @@ export class StatusReading {
     const off = [...registry.disabled]
       .map(([name, cause]) => disabledStatus(name, cause))
       .filter(mayKnow);
+    const { phase: rollout, ...rollouts } = (this.#given.rollout ?? noRollouts).read();
     return {
       version: identity.version,
       instance,
       startedBy,
       config: configFile,
       uptimeMs: Math.round(this.uptimeMs),
-      rollout: 'stable',
+      rollout,
+      rollouts,
       disk: store.health(),
       audit: auditStatus(audit),
       servers: [...running, ...off].sort((a, b) => (a.name < b.name ? -1 : 1)),

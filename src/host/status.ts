@@ -10,6 +10,7 @@ import { isOperatorOf, type Principal } from '../policy/principal.ts';
 import type { BudgetStatus } from '../policy/role-budgets/budget-status.ts';
 import type { StoreHealth } from '../store/store.ts';
 import type { Containment } from '../supervise/child.ts';
+import type { RolloutPhase, RolloutStatus } from './rollout-status.ts';
 
 /**
  * The state of a server.
@@ -151,8 +152,10 @@ export interface HostStatus {
   readonly config: string | null;
   /** How long it exists, in milliseconds. */
   readonly uptimeMs: number;
-  /** Whether a new version is being put in place; always `stable` for now. */
-  readonly rollout: 'stable';
+  /** Whether another version of the program is taking over; always `stable` in a program that embeds the library. */
+  readonly rollout: RolloutPhase;
+  /** More about that. */
+  readonly rollouts: RolloutStatus;
   /** Whether what is kept on disk can be written. */
   readonly disk: StoreHealth;
   /** Whether calls are written down. */
@@ -201,13 +204,14 @@ export function shownStatus(
   principal: Principal,
   { tools, calls }: Known,
 ): ShownStatus {
-  const { cache: _cache, internalErrors: _errors, audit, disk, ...rest } = status;
+  const { cache: _cache, internalErrors: _errors, audit, disk, rollouts, ...rest } = status;
   const { mode, problem } = audit;
   const isOperator = isOperatorOf(principal, '');
   const failing = "the gateway's disk is failing";
   return {
     ...rest,
     config: isOperator ? rest.config : null,
+    rollouts: isOperator ? rollouts : { ...rollouts, cause: null },
     disk: disk.ok || isOperator ? disk : { ok: false, problem: failing },
     audit: isOperator ? audit : { mode, problem: problem && failing },
     calls,

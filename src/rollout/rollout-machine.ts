@@ -115,7 +115,8 @@ function attempted(state: RolloutMachineState, at: number, policy: RolloutPolicy
   }
   const number = wanted.runs + 1;
   const print = printOf(wanted.files);
-  const run = { number, print, tickets: waiting.tickets, until: at + policy.gateMs };
+  const { tickets } = waiting;
+  const run = { number, print, tickets, since: at, until: at + policy.gateMs };
   return [
     { ...wanted, waiting: null, runs: number, phase: { kind: 'starting', run } },
     [{ kind: 'start', run: number }],

@@ -59,6 +59,8 @@ export interface Run {
   readonly print: string;
   /** Who is told its outcome. */
   readonly tickets: readonly number[];
+  /** When it began. */
+  readonly since: number;
   /** Its step has to end by then. */
   readonly until: number;
 }

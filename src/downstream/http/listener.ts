@@ -266,7 +266,6 @@ class HttpListener implements HttpFront {
     const { address: host, port } = server.address() as AddressInfo;
     this.#address = { host, port };
   }
-  }
 
   accept(connection: Duplex): void {
     if (this.#ending !== undefined) return void connection.destroy();

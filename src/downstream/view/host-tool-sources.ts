@@ -22,6 +22,7 @@ export function hostToolSources(gateway: Gateway, principal: Principal): HostToo
     server === ownServer || host.access.isAllowed(principal, stateOf(server, tool));
   const status = (): ShownStatus => host.status({ principal });
   const traffic = isAll ? host.traffic : trafficFor(gateway, principal, mayKnow);
+  const { rollouts } = host.status({ principal });
   const known = {
     tools: (server: string) => toolsOf(gateway, server, mayKnow),
     calls: traffic.calls,
@@ -33,7 +34,8 @@ export function hostToolSources(gateway: Gateway, principal: Principal): HostToo
     disclosed: <R extends FaultRecord>(record: R) => disclosedRecord(record, principal),
     traffic,
     isAccepting,
-    generation: 1,
+    generation: rollouts.generation,
+    hostRollouts: rollouts.count,
     clock,
   };
 }

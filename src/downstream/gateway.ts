@@ -125,7 +125,8 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     });
     this.ownAnswers = new OwnAnswers(host, clock, (error) => this.caught(error));
     const isChild = (server: string) => host.find(server).config.type === 'stdio';
-    this.handles = new TaskHandles(seal, (server) => (isChild(server) ? replica?.id : undefined));
+    const holder = replica?.doServersMove === true ? undefined : replica?.id;
+    this.handles = new TaskHandles(seal, (server) => (isChild(server) ? holder : undefined));
     const cursorKey = replica && keyFor(replica, 'cursors');
     this.view = new View(host, clock, this.settings, cursorKey);
     host.setExplanation((server) => conflictLine(this.view.nameConflicts(server)));

@@ -14,6 +14,8 @@ export interface Replica {
   readonly id: string;
   /** The same at all replicas; at least 32 bytes. */
   readonly key: Buffer;
+  /** Its servers go to the process that replaces it: a task of theirs belongs to nobody in particular. */
+  readonly doServersMove?: boolean;
 }
 
 /** A key for one use, made of the shared one. */

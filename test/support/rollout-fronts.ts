@@ -24,10 +24,10 @@ async function process(at: number, options: FrontOptions, listening?: SocketHand
     ...{ bus, clock, subjects: 'hfl', id: at.toString(16).padStart(16, '0') },
     secret: Buffer.alloc(32, 'secret'),
     accepted: (connection) => accept(connection),
+    isOneMachine: true,
     caught,
   });
-  const peers = Object.assign(tunnels, { isOneMachine: true });
-  const front = await httpFront({ ...options, peers, listening });
+  const front = await httpFront({ ...options, peers: tunnels, listening });
   tunnels.accept();
   accept = (connection) => front.http.accept(connection);
   onTestFinished(() => {

@@ -43,7 +43,7 @@ import { OpenConnections } from './open-connections.ts';
 import { PassingOn } from './replicas/passing-on.ts';
 import type { Peers } from './replicas/peers.ts';
 import { FormerFront, type ToSuccessor } from './rollout/former-front.ts';
-import { handleOf, type SocketHandle, socketOf } from './rollout/handed-socket.ts';
+import { handleOf, type SocketHandle, socketOf, whenItSpeaks } from './rollout/handed-socket.ts';
 import type { ToldOfSessions } from './rollout/session-news.ts';
 import { RouteTable } from './route-table.ts';
 import { httpRoutes, type Readiness } from './routes.ts';
@@ -277,7 +277,9 @@ class HttpListener implements HttpFront {
     const socket = socketOf(connection);
     if (this.#ending !== undefined) return void socket.destroy();
     if (isKnown) this.#connections.noteKnown(socket);
-    this.#server.emit('connection', socket);
+    this.#connections.arrived(socket);
+    const begin = () => void this.#server.emit('connection', socket);
+    whenItSpeaks(socket, this.#edge.limits.keepAliveMs, begin);
   }
 
   heardOfSessions(head: unknown, payload: Buffer): boolean {

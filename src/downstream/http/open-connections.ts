@@ -9,6 +9,8 @@ import type { Strangers } from '../../kernel/strangers.ts';
 
 /** What is known of an open connection. */
 export interface Use {
+  /** Bytes that were read of it before it came here. */
+  readonly readBefore: number;
   /** Responses that are not closed yet. */
   open: number;
   /** The one that tells the client that the connection will be closed; absent: none. */
@@ -48,6 +50,11 @@ export class OpenConnections {
     return this.#uses.get(socket);
   }
 
+  /** Whether its client has said nothing here. */
+  isUnread(socket: Socket): boolean {
+    return this.#uses.get(socket)?.readBefore === socket.bytesRead;
+  }
+
   isFromPeer(connection: object): boolean {
     return this.#fromPeers.has(connection);
   }
@@ -62,9 +69,11 @@ export class OpenConnections {
     this.#known.add(connection);
   }
 
+  /** It may have been counted before Node's server takes it. */
   arrived(socket: Socket): void {
+    if (this.#uses.has(socket)) return;
     const { max, strangers, full } = this.#parts;
-    this.#uses.set(socket, { open: 0 });
+    this.#uses.set(socket, { readBefore: socket.bytesRead, open: 0 });
     const isStranger = !this.#fromPeers.has(socket) && !this.#known.has(socket);
     if (isStranger) strangers.arrived(socket);
     if (this.#uses.size > max) {

@@ -32,6 +32,8 @@ export interface TunnelsParts {
   readonly secret: Buffer;
   /** A tunnel that another replica has opened. */
   readonly accepted: (tunnel: Duplex) => void;
+  /** They are processes of one instance that have replaced each other. */
+  readonly isOneMachine?: boolean;
   readonly caught: Caught;
 }
 
@@ -118,6 +120,10 @@ export class Tunnels implements Disposable {
 
   get id(): string {
     return this.#parts.id;
+  }
+
+  get isOneMachine(): boolean {
+    return this.#parts.isOneMachine === true;
   }
 
   /** To this replica. */

@@ -114,7 +114,8 @@ export class FormerFront {
   #giveAll(candidates: readonly Socket[]): void {
     const { server, connections, successor, isKnown } = this.#parts;
     if (!successor.isOpen) return;
-    const whole = untouched(server, connections.all);
+    const isUnread = (socket: Socket) => connections.isUnread(socket);
+    const whole = untouched(server, connections.all, isUnread);
     for (const socket of candidates) {
       const use = connections.useOf(socket);
       const isIdle = use?.open === 0 && use.last === undefined && whole.has(socket);

@@ -54,7 +54,7 @@ describe('a front that is replaced', () => {
     const { first, port, roll } = await rolloutFronts();
     answering(first, '0');
     const clients = Array.from(
-      { length: 12 },
+      { length: 8 },
       (_, at) => new PipeliningClient(port, `c${at}`, dice),
     );
     let isOver = false;
@@ -135,5 +135,25 @@ describe('a front that is replaced', () => {
     expect(cut.got.text.startsWith('HTTP/1.1 200')).toBe(true);
     await former.ended;
     other.socket.destroy();
+  });
+
+  it('leaves a kept connection the time that it had, and closes it when that is over #rollout', async () => {
+    const limits = { headersMs: 100, requestMs: 200, lateCheckMs: 20, keepAliveMs: 600 };
+    const { first, port, roll } = await rolloutFronts(() => ({ limits }));
+    answersAs(first, 'first');
+    const kept = rawClient(port);
+    kept.socket.write(request('1'));
+    await kept.has('"by":"first"');
+    const { now } = await roll();
+    answersAs(now, 'second');
+    const silent = rawClient(port);
+    await until(() => silent.got.ended !== '', 'a connection without any request to be closed');
+    expect(silent.got.text).toContain('408');
+    kept.socket.write(request('2'));
+    await kept.has('"by":"second"');
+    const { former } = await roll();
+    await former.ended;
+    await until(() => kept.got.ended !== '', 'the kept connection to be closed');
+    expect(kept.got.text).not.toContain('408');
   });
 });

@@ -27,12 +27,14 @@ interface WithHandle {
  * only natively and says it in one way: it destroys them when it is asked to close those that are idle. So for this
  * turn, being destroyed only means being named. All connections of the server have to be given.
  */
-export function untouched(server: Server, connections: Iterable<Socket>): ReadonlySet<Socket> {
+export function untouched(
+  server: Server,
+  all: readonly Socket[],
+  isUnread: (socket: Socket) => boolean,
+): ReadonlySet<Socket> {
   const found = new Set<Socket>();
-  const all = [...connections];
   for (const socket of all) {
-    // Nothing has ever been read of it.
-    if (socket.bytesRead === 0) found.add(socket);
+    if (isUnread(socket)) found.add(socket);
     socket.destroy = () => {
       found.add(socket);
       return socket;
@@ -67,6 +69,26 @@ export function taken(socket: Socket): SocketHandle | undefined {
   own._handle = null;
   socket.destroy();
   return handle;
+}
+
+/**
+ * Calls `begin` when the client says something. Node's HTTP server expects that of a connection soon after it has begun,
+ * and answers one that stays silent with an error; this one has had requests, and may wait for its next one so long.
+ */
+export function whenItSpeaks(socket: Socket, withinMs: number, begin: () => void): void {
+  const late = () => void socket.destroy();
+  const ended = () => void socket.end();
+  socket.on('error', ignored);
+  socket.once('end', ended);
+  socket.setTimeout(withinMs, late);
+  socket.once('data', (chunk) => {
+    socket.off('end', ended);
+    socket.setTimeout(0, late);
+    socket.pause();
+    socket.unshift(chunk);
+    begin();
+    socket.resume();
+  });
 }
 
 /** A connection that another process has let go of, as this server would have accepted it. */

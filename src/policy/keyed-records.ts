@@ -4,7 +4,8 @@
 // its answer is a call whose outcome is unknown: it does not run again. keyed-index.ts bounds both, waiting-answers.ts
 // what waits for the disk. Where several
 // replicas share the store, a key without its answer says which of them has the call: while that one runs, the others
-// wait for its answer.
+// wait for its answer. The processes of one instance in a rollout are such replicas. Nothing here answers instead of the
+// store: the index only bounds it, and what could not be stored yet is claimed by this process, which the others ask.
 
 import type { Clock } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
@@ -165,7 +166,7 @@ export class KeyedRecords implements KeyedStore {
     // Asked for in the same turn, they are committed together.
     const kept = answer && answers.put(slot, answer, { ttlMs });
     // Other replicas look for the answer as soon as the key says that there is one.
-    if (replicas !== undefined) await kept;
+    if (replicas !== undefined && replicas.keepsOrder !== true) await kept;
     await Promise.all([kept, keys.put(slot, this.#stored(record, state, ttlMs), { ttlMs })]);
     await this.#drop(index.dropAnswers());
   }

@@ -20,6 +20,8 @@ export interface KeyHolders {
   claimAt(replica: string, claim: string): Promise<ClaimState | 'gone'>;
   /** How others are told of the claims of this one. */
   answerClaims(stateOf: (claim: string) => ClaimState): void;
+  /** The store applies what one of them changes in the order in which that was asked for. */
+  readonly keepsOrder?: boolean;
 }
 
 /** Who waits. */

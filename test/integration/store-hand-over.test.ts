@@ -5,48 +5,21 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { memoryBackend } from '../../src/store/memory/memory-operations.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
-import { FormerStore } from '../../src/store/remote/former-store.ts';
-import type { Backend } from '../../src/store/sqlite/backend.ts';
-import { openDatabase } from '../../src/store/sqlite/open-database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { nextDatabase } from '../support/handed-store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { type PlayedLink, playedLink } from '../support/played-link.ts';
-import { crashImage, driver, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
+import { playedLink } from '../support/played-link.ts';
+import { crashImage, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
 
 const durable = { durability: 'durable' } as const;
 const process = { durability: 'process' } as const;
-const throwing = (error: unknown) => {
-  throw error;
-};
-
-/** The next store on this file, which opens it when the former one has closed it. */
-async function nextOf(link: PlayedLink, file: string, clock: ManualClock): Promise<SqliteStore> {
-  const former = new FormerStore({ link: link.next, caught: throwing });
-  const memory = await former.released;
-  const { engine, findings } = openDatabase(driver(), file);
-  const backend: Backend = {
-    apply: async (operations) => engine.apply(operations),
-    close: async () => engine.close(),
-  };
-  const next = new SqliteStore({
-    backend,
-    file,
-    clock,
-    report: () => {},
-    findings,
-    former: memory,
-  });
-  former.serve(next);
-  return next;
-}
-
 async function handedOver(file: string, clock: ManualClock) {
   const link = playedLink();
   const { store: former } = openHere(file, clock);
   const handing = former.handOver(link.former);
-  const next = await nextOf(link, file, clock);
+  const next = await nextDatabase(link, file, clock);
   await handing;
   return { link, former, next };
 }
@@ -94,7 +67,7 @@ describe('a store that is handed over', () => {
     const handing = former.handOver(link.former);
     const after = [4, 5, 6].map((value) => log.append(value));
     takes.push(counter.take('key', 1, window));
-    const next = await nextOf(link, file, clock);
+    const next = await nextDatabase(link, file, clock);
     await handing;
     expect(await Promise.all([...before, ...after])).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await next.log('events', durable).append(7)).toBe(7);
@@ -134,7 +107,7 @@ describe('a store that is handed over', () => {
     const putting = first.former.records('things', durable).put('before', 1);
     const handing = first.next.handOver(link.former);
     const late = first.former.records('things', durable).put('late', 2);
-    const third = await nextOf(link, file, clock);
+    const third = await nextDatabase(link, file, clock);
     await Promise.all([handing, putting, late]);
     await first.former.records('things', durable).put('after', 3);
     const keys = async (store: Store) =>
@@ -159,7 +132,7 @@ describe('a store that is handed over', () => {
     clock.advance(400);
     const handing = former.handOver(link.former);
     const late = records.putIfAbsent('bytes', 'other');
-    const next = await nextOf(link, file, clock);
+    const next = await nextDatabase(link, file, clock);
     await handing;
     const theirs = next.records('answers', process);
     expect(await late).toMatchObject({ isPut: false });
@@ -194,7 +167,7 @@ describe('a store that is handed over', () => {
     await former.records('keys', durable).put('key', 'claimed', { ttlMs: 1_000 });
     expect(former.health()).toEqual({ ok: false, problem: 'the disk is full' });
     const handing = former.handOver(link.former);
-    const next = await nextOf(link, file, clock);
+    const next = await nextDatabase(link, file, clock);
     await handing;
     expect(await next.records('keys', durable).putIfAbsent('key', 'again')).toMatchObject({
       isPut: false,

@@ -67,6 +67,16 @@ export class LineReader {
     this.#isStopped = true;
   }
 
+  /** Takes the beginning of a line that has not ended, for another reader of the same stream. */
+  takeHeld(): Buffer {
+    return this.#held.take();
+  }
+
+  /** The stream begins within a line beyond the limit, which was reported: the rest of it is discarded. */
+  discardRest(): void {
+    this.#discardedTail = Buffer.alloc(0);
+  }
+
   /** End of the stream. The rest that no newline has ended, null if there is none. */
   end(): Buffer | null {
     this.#discardedTail = undefined;

@@ -9,6 +9,7 @@ import type { Cut, Principal } from '../policy/principal.ts';
 import type { ClientCancel } from '../wire/client-cancel.ts';
 import type { Frame } from '../wire/frames.ts';
 import type { Message } from '../wire/scan.ts';
+import type { SessionState, WatchedAddress } from './clients/session-state.ts';
 
 /** How many requests of one client may be running; every server's queue is far smaller. */
 export const maxUnderWay = 4_096;
@@ -47,6 +48,12 @@ export interface Outlet {
   send(frame: Frame, kind?: string): void;
 }
 
+/** A request that is not answered yet. */
+export interface OpenRequest {
+  readonly id: string | number;
+  readonly method: string;
+}
+
 /** One legacy client, from `initialize` to its end; one per connection (stdio) or session (HTTP). */
 export interface Session {
   /**
@@ -58,6 +65,12 @@ export interface Session {
   readonly protocolVersion: string | undefined;
   /** Requests of the client that are not answered yet. */
   readonly inFlight: number;
+  /** The same, each with its method; `initialize` is none of them. */
+  readonly openRequests?: readonly OpenRequest[];
+  /** What the next process needs to go on with it. */
+  readonly state?: SessionState;
+  /** The process before has begun to watch this for its client, by a request that was under way. */
+  watchAlso?(address: WatchedAddress): void;
   /**
    * The client sends nothing more, but still reads: pending requests to it are answered with an
    * error.
@@ -82,6 +95,10 @@ export interface SessionOptions {
   readonly firstQuestion?: number | undefined;
   /** Where the client was started, if it is on this machine and has said so. */
   readonly folder?: ClientFolder | undefined;
+  /** Tells this client from all others, also in the process before and the next one; absent: it lasts as long as this process. */
+  readonly key?: string | undefined;
+  /** The session that the process before has handed over: it goes on. */
+  readonly restored?: SessionState | undefined;
 }
 
 /** Who sends a modern request. */

@@ -23,7 +23,7 @@ import { endAccess } from './access-ended.ts';
 import { ClientNews } from './client-news.ts';
 import { passOn } from './clients/client-notifications.ts';
 import { Hearing } from './clients/hearing.ts';
-import { LegacySession } from './clients/legacy-session.ts';
+import { LegacySession, type SessionHost } from './clients/legacy-session.ts';
 import { ModernClients } from './clients/modern-clients.ts';
 import type {
   GatewayForTransports,
@@ -162,8 +162,9 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   // --- clients -----------------------------------------------------------------------------
 
   openSession(principal: Principal, outlet: Outlet, options: SessionOptions = {}): Session {
-    const { firstQuestion = 1, folder, key = `session-${this.#nextSession++}` } = options;
-    const session = new LegacySession(key, principal, outlet, {
+    const { firstQuestion = 1, folder, restored } = options;
+    const key = options.key ?? `session-${this.#nextSession++}`;
+    const parts: SessionHost = {
       greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
       notified: (message, own) => passOn(this, message, own.key, own.principal),
@@ -173,11 +174,22 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
       mayHear: (server, message, caller, own) => this.#hearing.may(own, server, message, caller),
       mayReceive: (message, own) => this.#hearing.mayReceive(own.principal, own, message),
       tasks: (server, own) => knownTasks(this, server, own.key),
+      watch: async ({ server, uri }, own) =>
+        await this.host.find(server).slots.watch(own.caller, uri),
       firstQuestion,
       folder,
-    });
+    };
+    const session = new LegacySession(key, principal, outlet, parts, restored);
     this.#sessions.add(session);
+    if (restored?.protocolVersion !== undefined) this.#goesOn(session);
     return session;
+  }
+
+  /** It is told of what changes from now on: what it sees now is what it saw in the process before. */
+  #goesOn(session: LegacySession): void {
+    Promise.resolve(this.view.recalled())
+      .then(() => this.#news.began(session))
+      .catch((error: unknown) => this.caught(error));
   }
 
   /** At once, unless stored data about the servers is still being read. */

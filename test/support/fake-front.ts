@@ -1,11 +1,14 @@
 // The gateway as the HTTP front sees it, played by a test: every request, message and session that
 // comes through the door is written down, and answered when and how the test says.
 
+import type { SessionState } from '../../src/downstream/clients/session-state.ts';
 import type {
   GatewayForTransports,
+  OpenRequest,
   Outlet,
   Reply,
   Session,
+  SessionOptions,
   Underway,
 } from '../../src/downstream/contract.ts';
 import type { Principal } from '../../src/policy/principal.ts';
@@ -52,8 +55,8 @@ export class FakeFront implements GatewayForTransports {
   /** What happens to a request as it comes in; without it, it waits for the test. */
   onAsked: ((asked: Asked) => void) | undefined;
 
-  openSession(principal: Principal, outlet: Outlet): Session {
-    const session = new FakeSession(this, principal, outlet);
+  openSession(principal: Principal, outlet: Outlet, options: SessionOptions = {}): Session {
+    const session = new FakeSession(this, principal, outlet, options);
     this.sessions.push(session);
     return session;
   }
@@ -125,23 +128,39 @@ export class FakeSession implements Session {
   inFlight = 0;
   isClosed = false;
   readonly #front: FakeFront;
-  readonly #open = new Set<Reply>();
+  readonly options: SessionOptions;
+  readonly #open = new Map<Message, Reply>();
 
-  constructor(front: FakeFront, principal: Principal, outlet: Outlet) {
+  constructor(front: FakeFront, principal: Principal, outlet: Outlet, options: SessionOptions) {
     this.#front = front;
     this.principal = principal;
     this.outlet = outlet;
+    this.options = options;
+    this.protocolVersion = options.restored?.protocolVersion;
+  }
+
+  get openRequests(): readonly OpenRequest[] {
+    return [...this.#open.keys()].map(({ id, method = '' }) => ({
+      ...{ id: id as string | number, method },
+    }));
+  }
+
+  get state(): SessionState {
+    const { protocolVersion } = this;
+    const nextQuestion = (this.options.restored?.nextQuestion ?? 1) + 1;
+    const agreed = protocolVersion === undefined ? {} : { protocolVersion };
+    return { ...agreed, capabilities: '{}', watched: [], nextQuestion };
   }
 
   receive(message: Message, reply: Reply | undefined): Underway | undefined {
     this.heard.push(message);
-    if (reply === undefined) return undefined;
+    if (reply === undefined || message.kind !== 'request') return undefined;
     if (message.method === 'initialize') return this.#initialize(message, reply);
     this.inFlight += 1;
-    this.#open.add(reply);
+    this.#open.set(message, reply);
     const over = () => {
       this.inFlight -= 1;
-      this.#open.delete(reply);
+      this.#open.delete(message);
     };
     return this.#front.ask(message, this.principal, {
       send: (frame) => reply.send(frame),
@@ -158,7 +177,7 @@ export class FakeSession implements Session {
 
   close(): void {
     this.isClosed = true;
-    for (const reply of [...this.#open]) reply.withdrawn?.();
+    for (const reply of [...this.#open.values()]) reply.withdrawn?.();
   }
 
   #initialize(message: Message, reply: Reply): undefined {

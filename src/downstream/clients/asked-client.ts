@@ -47,6 +47,11 @@ export class AskedClient {
     this.#nextId = firstId;
   }
 
+  /** The id of its next request. */
+  get nextId(): number {
+    return this.#nextId;
+  }
+
   ask(
     question: Question,
     capabilities: ClientCapabilities,

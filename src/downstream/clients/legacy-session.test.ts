@@ -30,6 +30,7 @@ function newSession(
         mayHear: () => true,
         mayReceive: () => true,
         tasks: () => ({ handleOf: () => undefined, idOf: () => undefined }),
+        watch: async () => () => {},
       });
       return session;
     },

@@ -15,13 +15,22 @@ import type { Message } from '../../wire/scan.ts';
 import { oneLine } from '../../wire/splice.ts';
 import { endAccess } from '../access-ended.ts';
 import { clientCancel } from '../client-cancel.ts';
-import { maxUnderWay, type Outlet, type Reply, type Session, type Underway } from '../contract.ts';
+import {
+  maxUnderWay,
+  type OpenRequest,
+  type Outlet,
+  type Reply,
+  type Session,
+  type Underway,
+} from '../contract.ts';
 import { Incoming } from '../incoming.ts';
 import { internalError, tooManyUnderWay } from '../refusals.ts';
 import { isWithin } from '../subscriptions/watched-address.ts';
 import { asTheClientKnowsIt, asTheServerKnowsIt, type KnownTasks } from '../tasks/related-task.ts';
 import { AskedClient, cannotBeAsked } from './asked-client.ts';
 import { ClientCapabilities } from './client-capabilities.ts';
+import { changeOf } from './client-setup.ts';
+import { firstQuestionAfter, type SessionState, type WatchedAddress } from './session-state.ts';
 
 /** They are kept as long as the session; on the transports that keep no more of `initialize`, too. */
 const maxCapabilityBytes = 16_384;
@@ -54,6 +63,8 @@ export interface SessionHost {
   mayReceive(message: Message, session: LegacySession): boolean;
   /** How ids of the server's tasks become this client's handles, and back. */
   tasks(server: string, session: LegacySession): KnownTasks;
+  /** Watches at its server what the process before has watched for this session; the result stops it. */
+  watch(watched: WatchedAddress, session: LegacySession): Promise<() => void>;
 }
 
 /** A resource that is watched at a server. */
@@ -82,12 +93,63 @@ export class LegacySession implements Session, Client {
   #isSilent = false;
   #isClosed = false;
 
-  constructor(key: string, principal: Principal, outlet: Outlet, host: SessionHost) {
+  /** `restored` is the session in the process before. */
+  constructor(
+    key: string,
+    principal: Principal,
+    outlet: Outlet,
+    host: SessionHost,
+    restored?: SessionState,
+  ) {
     this.key = key;
     this.principal = principal;
     this.#outlet = outlet;
     this.#host = host;
-    this.#asked = new AskedClient((frame, caller) => this.say(frame, caller), host.firstQuestion);
+    const first = restored ? firstQuestionAfter(restored) : host.firstQuestion;
+    this.#asked = new AskedClient((frame, caller) => this.say(frame, caller), first);
+    if (restored === undefined) return;
+    this.#protocolVersion = restored.protocolVersion;
+    this.#capabilities = new ClientCapabilities(JSON.parse(restored.capabilities));
+    this.logLevel = restored.logLevel;
+    for (const address of restored.watched) this.watchAlso(address);
+  }
+
+  get state(): SessionState {
+    const { logLevel, watched } = this;
+    const protocolVersion = this.#protocolVersion;
+    const addresses = [...watched].map(([as, { server, uri }]) => ({ as, server, uri }));
+    return {
+      ...(protocolVersion === undefined ? {} : { protocolVersion }),
+      ...(logLevel === undefined ? {} : { logLevel }),
+      capabilities: this.#capabilities.modernText,
+      watched: addresses,
+      nextQuestion: this.#asked.nextId,
+    };
+  }
+
+  /** From now on its client is told of changes, also of those that come before the server has answered. */
+  watchAlso(address: WatchedAddress): void {
+    const { as, server, uri } = address;
+    if (this.watched.has(as)) return;
+    let isOver = false;
+    let end = () => {
+      isOver = true;
+    };
+    const watched = { server, uri, stop: () => end() };
+    this.watched.set(as, watched);
+    const failed = () => {
+      if (this.watched.get(as) !== watched) return;
+      // It will hear of no change: it is told of one now, and learns why when it reads.
+      this.watched.delete(as);
+      this.send(changeOf(as));
+    };
+    this.#host
+      .watch(address, this)
+      .then((stop) => {
+        if (isOver) stop();
+        else end = stop;
+      }, failed)
+      .catch((error: unknown) => this.#host.caught(error));
   }
 
   get protocolVersion(): string | undefined {
@@ -112,6 +174,10 @@ export class LegacySession implements Session, Client {
 
   get underWay(): readonly Incoming[] {
     return this.#requests.values();
+  }
+
+  get openRequests(): readonly OpenRequest[] {
+    return this.underWay.map(({ message: { id, method = '' } }) => ({ id: id as Id, method }));
   }
 
   hasRoots(): boolean {

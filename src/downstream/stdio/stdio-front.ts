@@ -3,27 +3,34 @@
 // one line each. After the end of the input, pending requests are still answered; when the
 // connection is closed, everything that is left is cancelled. A client that does not read pauses
 // its servers, which are its own here, and is disconnected when too much waits for it.
+// In a rollout the next process goes on reading exactly where this one has stopped, and alone writes to
+// the client from then on (handed-stdio.ts).
 
 import type { Readable, Writable } from 'node:stream';
 import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
-import { RingMap } from '../../kernel/ring-map.ts';
 import { localUser, type Principal } from '../../policy/principal.ts';
 import { scanBatch } from '../../wire/batch.ts';
-import { idOf } from '../../wire/decode.ts';
-import { batchVersion, rpcCodes } from '../../wire/eras.ts';
+import type { Id } from '../../wire/decode.ts';
+import { batchVersion } from '../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText, textOfId } from '../../wire/frames.ts';
 import { LineReader } from '../../wire/line-reader.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
 import { BatchReply } from '../batch-reply.ts';
-import { clientCancel } from '../client-cancel.ts';
-import { judgeEnvelope, missingEnvelope, unsupportedVersion } from '../clients/modern-envelope.ts';
-import type { GatewayForTransports, Reply, Session, Underway } from '../contract.ts';
+import { judgeEnvelope } from '../clients/modern-envelope.ts';
+import type { GatewayForTransports, OpenRequest, Reply, Session } from '../contract.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import { internalError } from '../refusals.ts';
-import { StdioOutput } from './stdio-output.ts';
+import { FormerClient } from './former-client.ts';
+import type { HandedStdio, RestOfClient, RestoredStdio, StdioState } from './handed-stdio.ts';
+import { takeRest } from './input-rest.ts';
+import { LinkedOutput } from './linked-output.ts';
+import { ModernRequests } from './modern-requests.ts';
+import { HandedClient } from './rest-of-client.ts';
+import { type ClientOutput, StdioOutput } from './stdio-output.ts';
+import { emptyBatch, idInUse, tooLarge, wireRefusal } from './stdio-refusals.ts';
 
 export interface StdioFrontParts {
   readonly front: GatewayForTransports & { clientGone(key: string): void };
@@ -42,6 +49,8 @@ export interface StdioFrontParts {
   readonly folder?: ClientFolder | undefined;
   /** The client falls behind, or has caught up: its servers should be paused, or may continue. */
   readonly held?: (isHeld: boolean) => void;
+  /** The client is one that the process before has handed over: it has stopped reading. */
+  readonly restored?: RestoredStdio | undefined;
 }
 
 export interface StdioFront {
@@ -51,6 +60,13 @@ export interface StdioFront {
   readonly gone: Promise<'closed' | 'not-reading'>;
   /** Cancels what is left. The output has so long to be read; false if it was not. */
   close(withinMs: number): Promise<boolean>;
+  /** Resolves when the process before has nothing left to do for the client; at once if there was none. */
+  readonly formerDone: Promise<void>;
+  /**
+   * Another process serves the client from now on, and has the same input and output. Nothing more is read here, and
+   * what is under way ends here. Undefined: the client is gone.
+   */
+  handOver(): Promise<{ readonly handed: HandedStdio; readonly rest: RestOfClient } | undefined>;
 }
 
 export function startStdio(parts: StdioFrontParts): StdioFront {
@@ -63,16 +79,31 @@ class StdioServer implements StdioFront {
   readonly inputEnded: Promise<void>;
   readonly gone: Promise<'closed' | 'not-reading'>;
   readonly #parts: StdioFrontParts;
+  readonly formerDone: Promise<void>;
   readonly #clientKey: string;
-  readonly #output: StdioOutput;
+  readonly #ownOutput: StdioOutput;
+  #output: ClientOutput;
   readonly #reader: LineReader;
-  /** By id, until answered; the gateway takes at most so many of one client. */
-  readonly #underway = new RingMap<unknown, Underway>(1024);
+  readonly #modern: ModernRequests;
   readonly #reply: Reply = {
     send: (frame, kind) => this.#output.write(frame, kind),
-    answer: (frame) => this.#output.write(frame),
+    answer: (frame) => {
+      this.#output.write(frame);
+      this.#handed?.look();
+    },
+    withdrawn: () => this.#handed?.look(),
   };
+  /** The ids of `initialize` requests that are not answered yet. */
+  readonly #greetings = new Set<Id>();
+  /** The process before, as long as it works for the client. */
+  #former: FormerClient | undefined;
+  /** Set when the client was handed over. */
+  #handed: HandedClient | undefined;
+  /** What was read since it is to be handed over. */
+  #unread: Buffer[] | undefined;
+  #hasInputEnded = false;
   #endInput!: () => void;
+  #endFormer!: () => void;
   #lose!: (how: 'closed' | 'not-reading') => void;
   #session: Session | undefined;
   #isModern = false;
@@ -85,7 +116,19 @@ class StdioServer implements StdioFront {
     const { output, outgoing, held = () => {} } = parts;
     const spent = () => this.#end('not-reading');
     const failed = this.#failed;
-    this.#output = new StdioOutput({ output, outgoing, held, spent, failed });
+    this.#ownOutput = new StdioOutput({ output, outgoing, held, spent, failed });
+    this.#output = this.#ownOutput;
+    const { principal = localUser, folder, front } = parts;
+    this.#modern = new ModernRequests({
+      front,
+      from: { principal, client: this.#clientKey, folder },
+      write: (frame, kind) => this.#output.write(frame, kind),
+      refuse: (id, error) => this.#refuse(id, error),
+      ended: () => this.#handed?.look(),
+    });
+    this.formerDone = new Promise((resolve) => {
+      this.#endFormer = resolve;
+    });
     this.inputEnded = new Promise((resolve) => {
       this.#endInput = resolve;
     });
@@ -100,9 +143,12 @@ class StdioServer implements StdioFront {
   }
 
   start(): void {
-    const { input, output } = this.#parts;
+    const { input, output, restored } = this.#parts;
     const contained = (work: () => void) => contain(work, this.#failed);
-    input.on('data', (chunk: Buffer) => contained(() => this.#reader.push(chunk)));
+    if (restored) contained(() => this.#goOn(restored));
+    else this.#endFormer();
+    if (this.#hasInputEnded) return;
+    input.on('data', (chunk: Buffer) => contained(() => this.#read(chunk)));
     input.on('end', () => contained(() => this.#lastWord()));
     input.on('error', () => contained(() => this.#lastWord()));
     // The client no longer reads: there is nobody to serve.
@@ -113,6 +159,10 @@ class StdioServer implements StdioFront {
     const { clock, output } = this.#parts;
     this.#cancelAll();
     if (this.#isOver) return false;
+    if (this.#handed) {
+      this.#end('closed');
+      return true;
+    }
     this.#output.flush();
     const isFlushed = new Promise<void>((resolve) => {
       output.write('', () => resolve());
@@ -124,7 +174,102 @@ class StdioServer implements StdioFront {
     return isRead;
   }
 
+  // --- from one process to the next ----------------------------------------------------------
+
+  #goOn(restored: RestoredStdio): void {
+    const { state, unread } = restored;
+    const { output, front } = this.#parts;
+    if (state.era === 'legacy') this.#openSession(restored);
+    this.#isModern = state.era === 'modern';
+    this.#former = new FormerClient({
+      restored,
+      output,
+      write: (frame) => this.#output.write(frame),
+      over: (ids) => this.#handed?.over(ids),
+      watched: (address) => {
+        if (this.#handed) this.#handed.watched(address);
+        else this.#session?.watchAlso?.(address);
+      },
+      done: () => {
+        this.#former = undefined;
+        this.#handed?.look();
+        this.#endFormer();
+      },
+      caught: (error) => front.caught(error),
+    });
+    for (const line of state.listening) this.#modern.listenAgain(line);
+    if (state.isDiscarding) this.#reader.discard(Buffer.alloc(0));
+    this.#read(unread);
+    if (state.isInputEnded) this.#lastWord();
+  }
+
+  async handOver() {
+    if (this.#isOver || this.#isGone || this.#unread) return undefined;
+    const { input, output, outgoing, held = () => {}, front } = this.#parts;
+    this.#unread = [];
+    this.#reader.stop();
+    const rest = await takeRest(input);
+    if (this.#isOver || this.#isGone) return undefined;
+    const isDiscarding = this.#reader.isDiscarding;
+    const unread = Buffer.concat([this.#reader.takeHeld(), ...this.#unread, rest.bytes]);
+    const session = this.#session?.state;
+    const ofRequest = session ? 'legacy' : 'undecided';
+    const era: StdioState['era'] = this.#isModern ? 'modern' : ofRequest;
+    const listening = this.#modern.takeListening();
+    const open = [...this.#open(), ...(this.#former?.open ?? [])];
+    const { frames, gatheredBytes } = this.#ownOutput.handOver();
+    const linked = new LinkedOutput(
+      { outgoing, held, spent: () => this.#end('not-reading') },
+      gatheredBytes,
+    );
+    this.#output = linked;
+    const isDrained = output.writableLength === 0 && !this.#former?.isInLine;
+    const drained = isDrained
+      ? undefined
+      : new Promise<void>((resolve) => void output.write('', () => resolve()));
+    for (const frame of frames) linked.write(frame);
+    const state = {
+      ...{ era, open, listening, isDiscarding, isDrained },
+      ...(session && { session }),
+      isInputEnded: this.#hasInputEnded || rest.isEnded,
+    } as const;
+    this.#handed = new HandedClient({
+      ...{ output: linked, drained },
+      openNow: () => this.#open(),
+      watchedNow: () => this.#session?.state?.watched ?? [],
+      isAlone: () => this.#former === undefined,
+      heard: (line) => this.#heardForUs(line),
+      inputEnded: () => {
+        this.#former?.inputEnded();
+        this.#session?.inputEnded?.();
+      },
+      gone: () => this.#end('closed'),
+      caught: (error) => front.caught(error),
+    });
+    return { handed: { state, unread }, rest: this.#handed };
+  }
+
+  /** The requests of this process that are not answered yet. */
+  #open(): readonly OpenRequest[] {
+    const greetings = [...this.#greetings].map((id) => ({ id, method: 'initialize' }));
+    return [...greetings, ...(this.#session?.openRequests ?? []), ...this.#modern.open];
+  }
+
+  /** A line of the client that the next process has passed on. */
+  #heardForUs(line: Buffer): void {
+    const { kind, id, method = '' } = scanMessage(line);
+    if (kind === 'request') this.#handed?.begun({ id: id as Id, method });
+    this.#line(line);
+    this.#handed?.look();
+  }
+
   // --- in ----------------------------------------------------------------------------------
+
+  #read(chunk: Buffer): void {
+    const taken = this.#unread ? 0 : this.#reader.push(chunk);
+    // A line of it has begun the end.
+    if (taken < chunk.length) this.#unread?.push(chunk.subarray(taken));
+  }
 
   /** An unexpected error costs this one message. */
   #line(bytes: Buffer): void {
@@ -151,17 +296,46 @@ class StdioServer implements StdioFront {
 
   /** A last line may lack its end; half a message is none. */
   #lastWord(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#unread || this.#hasInputEnded) return;
+    this.#hasInputEnded = true;
     const rest = this.#reader.end();
     if (rest && isMessage(rest)) this.#line(rest);
     this.#session?.inputEnded?.();
+    this.#former?.inputEnded();
     this.#endInput();
   }
 
   #receive(message: Message): void {
+    if (this.#former && this.#isForFormer(message, this.#former)) return;
     if (!this.#session && !this.#isModern) this.#decide(message);
-    if (this.#isModern) this.#modern(message);
-    else this.#session?.receive(message, this.#reply);
+    if (this.#isModern) this.#modern.receive(message);
+    else this.#session?.receive(message, this.#replyTo(message));
+  }
+
+  #replyTo({ method, id }: Message): Reply {
+    if (method !== 'initialize' || id === undefined || id === null) return this.#reply;
+    this.#greetings.add(id);
+    const over = () => void this.#greetings.delete(id);
+    return {
+      send: this.#reply.send,
+      answer: (frame) => {
+        over();
+        this.#reply.answer(frame);
+      },
+      withdrawn: over,
+    };
+  }
+
+  /** It is passed on, or refused because of what is under way there. */
+  #isForFormer(message: Message, former: FormerClient): boolean {
+    if (message.kind !== 'request') return former.takes(message);
+    if (former.isUnderWay(message.id)) {
+      this.#refuse(idText(message), idInUse(message));
+      return true;
+    }
+    const { front, principal = localUser } = this.#parts;
+    const isElsewhere = this.#isModern && front.holderOf?.(message, principal) !== undefined;
+    return isElsewhere && !this.#modern.isUnderWay(message.id) && former.continue(message);
   }
 
   /**
@@ -170,65 +344,29 @@ class StdioServer implements StdioFront {
    */
   #decide(message: Message): void {
     if (judgeEnvelope(message).kind !== 'none') this.#isModern = true;
-    else if (message.kind === 'request')
-      this.#session = this.#parts.front.openSession(
-        this.#parts.principal ?? localUser,
-        { send: (frame, kind) => this.#output.write(frame, kind) },
-        { firstQuestion: this.#parts.firstQuestion, folder: this.#parts.folder },
-      );
+    else if (message.kind === 'request') this.#openSession();
   }
 
-  #modern(message: Message): void {
-    const { principal = localUser, folder } = this.#parts;
-    const from = { principal, client: this.#clientKey, folder };
-    if (message.kind === 'notification') {
-      if (message.method === 'notifications/cancelled') this.#cancelled(message);
-      else this.#parts.front.notified(message, from);
-    }
-    if (message.kind !== 'request') return;
-    const refusal = this.#refusalOf(message);
-    if (refusal) return this.#refuse(idText(message), refusal);
-    const { id } = message;
-    const reply: Reply = {
-      send: (frame, kind) => this.#output.write(frame, kind),
-      answer: (frame) => {
-        this.#underway.delete(id);
-        this.#output.write(frame);
-      },
-      withdrawn: () => this.#underway.delete(id),
-    };
-    const underway = this.#parts.front.request(message, from, reply);
-    if (underway) this.#underway.set(id, underway);
-  }
-
-  #refusalOf(message: Message): ErrorToSend | undefined {
-    // A modern connection has no handshake; the error says which revisions there are.
-    if (message.method === 'initialize') return unsupportedVersion(initializeVersion(message));
-    const verdict = judgeEnvelope(message);
-    if (verdict.kind === 'none') return missingEnvelope(message);
-    if (verdict.kind !== 'modern') return verdict.refusal;
-    if (!this.#underway.has(message.id)) return undefined;
-    const words = `Invalid request: ${idText(message)} is the id of a request that is still under way`;
-    return { code: rpcCodes.invalidRequest, message: words };
-  }
-
-  #cancelled(message: Message): void {
-    const { bytes, paramsObject } = message;
-    const span = paramsObject?.find('requestId');
-    const id = span && idOf(bytes, span);
-    this.#underway.get(id)?.cancel(clientCancel(message));
-    this.#underway.delete(id);
+  #openSession(restored?: RestoredStdio): void {
+    const { front, principal = localUser, firstQuestion, folder } = this.#parts;
+    const key = this.#clientKey;
+    this.#session = front.openSession(
+      principal,
+      { send: (frame, kind) => this.#output.write(frame, kind) },
+      { firstQuestion, folder, key, restored: restored?.state.session },
+    );
   }
 
   #batch(bytes: Buffer): void {
     const messages = this.#batchIn(bytes);
     if (!messages) return;
     if (messages.length === 0) return this.#refuse('null', emptyBatch);
-    const requests = messages.filter(({ kind }) => kind === 'request').length;
+    const mine = this.#former ? messages.filter((one) => !this.#former?.takes(one)) : messages;
+    const requests = mine.filter(({ kind }) => kind === 'request').length;
     const batch = new BatchReply(requests, (frame) => this.#output.write(frame), {
       gathered: (bytes) => this.#output.gathered(bytes),
     });
-    for (const message of messages) this.#oneOfBatch(message, batch.reply());
+    for (const message of mine) this.#oneOfBatch(message, this.#looking(batch.reply()));
   }
 
   /** Refuses what is not one. */
@@ -243,8 +381,26 @@ class StdioServer implements StdioFront {
     }
   }
 
+  /** The same; when it has ended, it is looked at what is left. */
+  #looking({ send, answer, withdrawn }: Reply): Reply {
+    return {
+      send,
+      answer: (frame) => {
+        answer(frame);
+        this.#handed?.look();
+      },
+      withdrawn: () => {
+        withdrawn?.();
+        this.#handed?.look();
+      },
+    };
+  }
+
   /** An unexpected error costs this one message: the others of the batch are answered. */
   #oneOfBatch(message: Message, reply: Reply): void {
+    if (message.kind === 'request' && this.#former?.isUnderWay(message.id)) {
+      return reply.answer(errorFrame(idText(message), idInUse(message)));
+    }
     contain(
       () => this.#session?.receive(message, reply),
       (error) => {
@@ -284,9 +440,9 @@ class StdioServer implements StdioFront {
     const contained = (work: () => void) => contain(work, (error) => front.caught(error));
     // A server that cannot write cannot end.
     contained(() => this.#output.letGo());
+    contained(() => this.#former?.clientGone());
     contained(() => this.#session?.close());
-    for (const underway of this.#underway.values()) contained(() => underway.cancel());
-    this.#underway.clear();
+    this.#modern.cancelAll();
     if (this.#isModern) contained(() => front.clientGone(this.#clientKey));
   }
 }
@@ -299,25 +455,4 @@ function isMessage(bytes: Buffer): boolean {
     if (error instanceof WireError) return false;
     throw error;
   }
-}
-
-function wireRefusal({ rpcCode, message }: WireError): ErrorToSend {
-  return { code: rpcCode, message };
-}
-
-const emptyBatch: ErrorToSend = {
-  code: rpcCodes.invalidRequest,
-  message: 'Invalid request: a batch holds one message at least',
-};
-
-function tooLarge(frameBytes: number): ErrorToSend {
-  return {
-    code: rpcCodes.invalidRequest,
-    message: `Invalid request: a message may have at most ${frameBytes} bytes`,
-  };
-}
-
-function initializeVersion({ bytes, paramsObject }: Message): string {
-  const span = paramsObject?.find('protocolVersion');
-  return span ? bytes.toString('utf8', span.start + 1, span.end - 1) : 'none';
 }

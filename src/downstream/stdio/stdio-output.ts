@@ -20,10 +20,25 @@ export interface StdioOutputParts {
   readonly failed: Caught;
 }
 
-/** With so much waiting for the client its servers are paused. */
-const heldBytes = 8_388_608;
+/** Where everything for the one client goes: its output, or the process that writes there now. */
+export interface ClientOutput {
+  /** Frames so far. */
+  readonly written: number;
+  /** `kind` as in `Reply`. */
+  write(frame: Frame, kind?: string): void;
+  flush(): void;
+  /** A batch has collected so much more, or, with a negative number, was sent. */
+  gathered(bytes: number): void;
+  /** Nobody is paused any longer, whatever waits. */
+  letGo(): void;
+  /** Nothing more is written. */
+  end(): void;
+}
 
-export class StdioOutput implements Waiter {
+/** With so much waiting for the client its servers are paused. */
+export const heldBytes = 8_388_608;
+
+export class StdioOutput implements ClientOutput, Waiter {
   /** Frames so far. */
   written = 0;
   readonly #parts: StdioOutputParts;
@@ -95,6 +110,16 @@ export class StdioOutput implements Waiter {
     this.#isHeld = false;
   }
 
+  /** Another process writes from now on: returns what it has to, and what incomplete batches have collected. */
+  handOver(): { readonly frames: readonly Frame[]; readonly gatheredBytes: number } {
+    this.flush();
+    const frames = [...this.#heldBack.values()];
+    this.#heldBack.clear();
+    const gatheredBytes = this.#gatheredBytes;
+    this.end();
+    return { frames, gatheredBytes };
+  }
+
   /** Nothing more is written. */
   end(): void {
     this.#isOver = true;
@@ -114,6 +139,7 @@ export class StdioOutput implements Waiter {
   }
 
   #drained(): void {
+    if (this.#isOver) return;
     this.#share.look();
     this.letGo();
     const news = [...this.#heldBack.values()];

@@ -17,7 +17,14 @@ import { CountWriter, storeMs } from './count-writer.ts';
 import type { HandedCount, LateCount } from './handed-counts.ts';
 import { SharedCount } from './shared-count.ts';
 import { SharedMinute } from './shared-minute.ts';
-import { type Holder, holderIn, isStoredCount, keyOf, type StoredCount } from './stored-count.ts';
+import {
+  type Holder,
+  holderIn,
+  isStoredCount,
+  keyOf,
+  type StoredCount,
+  withLate,
+} from './stored-count.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -163,18 +170,12 @@ export class AccountBook {
     if (account !== undefined)
       return account.mark === mark ? account.add({ calls, bytes }) : undefined;
     if (this.#late !== undefined) return this.#late({ role, owner, mark, calls, bytes });
-    const { clock } = this.#parts;
-    const before = this.#storedOf(key, mark);
-    const after = {
-      ...before,
-      mark,
-      ...(calls > 0 && {
-        minute: [...(before.minute ?? []), [endOfSecond(clock), calls] as const],
-      }),
-      calls: Math.max(0, before.calls + calls),
-      bytes: Math.max(0, before.bytes + bytes),
-    };
-    this.#record(key, after).catch(ignored);
+    const after = withLate(
+      this.#storedOf(key, mark),
+      { calls, bytes },
+      this.#parts.clock.wallNow(),
+    );
+    this.#record(key, { mark, ...after }).catch(ignored);
   }
 
   /** Records exactly what was spent, where a part of a block is left. */
@@ -297,8 +298,4 @@ export class AccountBook {
       account.found(this.#storedOf(key, account.mark), this.#recordOf(key, account));
     }
   }
-}
-
-function endOfSecond(clock: Clock): number {
-  return Math.ceil(clock.wallNow() / 1_000) * 1_000;
 }

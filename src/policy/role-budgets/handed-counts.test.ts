@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { boundRecords } from '../../../test/support/bound-records.ts';
 import { ManualClock, settled } from '../../../test/support/manual-clock.ts';
 import { playedLink } from '../../../test/support/played-link.ts';
 import type { Records } from '../../store/contract/records.ts';
@@ -120,6 +121,31 @@ describe.each([true, false])('budgets of roles over a rollout, stored: %s', (isS
 });
 
 describe('budgets of roles over a rollout', () => {
+  it('are those of the former process also where the store is read later', async () => {
+    const { clock, records, link, process } = world();
+    if (records === undefined) throw new Error('they are stored');
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const former = process();
+    await spend(former, 37);
+    const late: Records = {
+      ...boundRecords(records),
+      entries: async () => {
+        await opened;
+        return await records.entries();
+      },
+    };
+    const next = processWith(clock, late);
+    next.takeOver(link.next);
+    await former.handOver(link.former);
+    await heard();
+    const account = accountOf(next);
+    open();
+    expect((await account).spent.calls).toBe(37);
+  });
+
   it('are never less in the store than what was spent, whenever one of the processes dies', async () => {
     const { link, process } = world();
     const former = process();

@@ -1,6 +1,7 @@
 // Whose count it is, and a count as it is stored.
 
 import type { Recorded } from './account.ts';
+import type { Spent } from './budget-rules.ts';
 
 /** Whose count: all of a role, or one principal of it. */
 export interface Holder {
@@ -35,4 +36,17 @@ export function keyOf({ role, owner }: Holder): string {
 export function holderIn(key: string): Holder {
   const [role, owner] = JSON.parse(key) as [string, string | null];
   return { role, owner };
+}
+
+const secondMs = 1_000;
+
+/** With what one call has added, or given back. */
+export function withLate(before: Recorded, { calls, bytes }: Spent, wallNow: number): Recorded {
+  const second = Math.ceil(wallNow / secondMs) * secondMs;
+  return {
+    ...before,
+    calls: Math.max(0, before.calls + calls),
+    bytes: Math.max(0, before.bytes + bytes),
+    ...(calls > 0 && { minute: [...(before.minute ?? []), [second, calls] as const] }),
+  };
 }

@@ -95,8 +95,6 @@ export interface SessionOptions {
   readonly firstQuestion?: number | undefined;
   /** Where the client was started, if it is on this machine and has said so. */
   readonly folder?: ClientFolder | undefined;
-  /** Tells this client from all others, also in the process before and the next one; absent: it lasts as long as this process. */
-  readonly key?: string | undefined;
   /** The session that the process before has handed over: it goes on. */
   readonly restored?: SessionState | undefined;
 }

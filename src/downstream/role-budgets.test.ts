@@ -15,7 +15,7 @@ import type { Fault } from '../kernel/fault.ts';
 import { KeyedMemory } from '../policy/keyed-memory.ts';
 import { cutBy, localUser, type Principal } from '../policy/principal.ts';
 import { Account } from '../policy/role-budgets/account.ts';
-import { isStoredCount } from '../policy/role-budgets/account-book.ts';
+import { isStoredCount } from '../policy/role-budgets/stored-count.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 
 type BudgetInput = NonNullable<RoleInput['budget']>;

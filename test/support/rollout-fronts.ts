@@ -78,7 +78,7 @@ export async function rolloutFronts(optionsOf: (at: number) => FrontOptions = ()
     const now = await process(count, optionsOf(count), handle);
     now.bus.join(newer, 'former');
     followFormer(newer, now.http);
-    take = (...one) => now.http.adopt(...one);
+    take = (...one) => void now.http.adopt(...one);
     for (const one of idle) take(...one);
     for (const one of waiting) now.http.adopt(one);
     all.push(now);

@@ -26,7 +26,7 @@ export async function handOver(
   const given = await Promise.all(
     registry.all().map(async (server) => [server, await server.give(to, nextId)] as const),
   );
-  const budgets = await roleBudgets.take();
+  if (to.link !== undefined) await roleBudgets.handOver(to.link);
   // From here on at one moment.
   const { hits, misses } = cache.stats();
   const entries = [...cache.written()];
@@ -36,9 +36,6 @@ export async function handOver(
     startsAgain: registry.startsAgainOfRemoved,
     servers: given.map(([server, slots]) => server.handOver(slots)),
     counts: takenCounts(parts),
-    budgets: budgets.map(({ key, mark, calls, bytes, minute = [] }) => {
-      return { key, mark, calls, bytes, minute: minute.map(([at, count]) => [at, count]) };
-    }),
     cache: {
       hits,
       misses,

@@ -2,6 +2,7 @@
 // reaches the other while calls that were begun before still run. The link itself belongs to src/rollout.
 
 import type { Fault } from '../../kernel/fault.ts';
+import type { StoreLink } from '../../store/remote/store-link.ts';
 import type {
   AdoptedConnection,
   FormerCalls,
@@ -28,6 +29,8 @@ export interface ConnectionToFormer {
 /** Takes what is given away. */
 export interface HandOverTo {
   connection(handed: HandedServerConnection): ConnectionToFormer;
+  /** To the next process, for the budgets of roles; absent: they are not told. */
+  readonly link?: StoreLink;
 }
 
 /** Everything else that the next process has to know. */
@@ -54,4 +57,6 @@ export interface RestoredHost {
   readonly payload: Buffer;
   /** By number. */
   readonly connections: ReadonlyMap<number, RestoredConnection>;
+  /** To the process before. */
+  readonly link?: StoreLink;
 }

@@ -184,14 +184,6 @@ const counts = z.object({
   byPrincipal: z.array(z.tuple([text, traffic])),
 });
 
-const spent = z.object({
-  key: text,
-  mark: text,
-  calls: count,
-  bytes: count,
-  minute: z.array(z.tuple([z.number(), count])),
-});
-
 const cache = z.object({
   hits: count,
   misses: count,
@@ -209,7 +201,6 @@ const hostState = z.object({
   startsAgain: count,
   servers: z.array(server),
   counts,
-  budgets: z.array(spent),
   cache,
 });
 

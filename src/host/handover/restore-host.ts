@@ -17,7 +17,7 @@ import { type HandedCounts, type HostState, hostStateFrom } from './host-state.t
 export function restoreHost(
   parts: PipelineParts,
   given: HostParts,
-  { state: written, payload, connections }: RestoredHost,
+  { state: written, payload, connections, link }: RestoredHost,
 ): Promise<void> {
   const state = hostStateFrom(written);
   const { registry, roleBudgets } = parts;
@@ -26,7 +26,8 @@ export function restoreHost(
   const entries = [...entriesIn(state, payload)];
   registry.startsAgainOfRemoved = state.startsAgain;
   addCounts(parts, state.counts);
-  roleBudgets.restore(state.budgets);
+  // What is spent comes over the link, and later what calls of the former add.
+  if (link !== undefined) roleBudgets.takeOver(link);
   parts.cache.restore(entries, state.cache);
   for (const one of state.servers) {
     const server = registry.get(one.name);

@@ -4,17 +4,27 @@
 // read, counts begin at zero in memory, nothing that is stored is written over, and calls try again to read
 // them, at most once a second and without waiting. Then what was spent before is added to each count. Records
 // that are not read or written in time (count-writer.ts) are no longer waited for. Several replicas may share the
-// records: then each takes blocks of what is left (shared-count.ts), and nothing is read before.
+// records: then each takes blocks of what is left (shared-count.ts), and nothing is read before. In a rollout the counts
+// go to the next process as they are in memory (handed-counts.ts): what is stored is ahead of them by a block.
 
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { Account, type Recorded } from './account.ts';
-import { type MarkedRules, nothingSpent, spentKeptMs } from './budget-rules.ts';
+import { type MarkedRules, nothingSpent, type Spent, spentKeptMs } from './budget-rules.ts';
 import { CountWriter, storeMs } from './count-writer.ts';
+import type { HandedCount, LateCount } from './handed-counts.ts';
 import { SharedCount } from './shared-count.ts';
 import { SharedMinute } from './shared-minute.ts';
+import {
+  type Holder,
+  holderIn,
+  isStoredCount,
+  keyOf,
+  type StoredCount,
+  withLate,
+} from './stored-count.ts';
 
 export interface AccountBookParts {
   readonly clock: Clock;
@@ -27,35 +37,10 @@ export interface AccountBookParts {
   readonly maxAccounts?: number;
 }
 
-/** Whose count: all of a role, or one principal of it. */
-export interface Holder {
-  readonly role: string;
-  /** Null: all of the role together. */
-  readonly owner: string | null;
-}
-
-/** As it is stored. */
-interface StoredCount extends Recorded {
-  readonly mark: string;
-}
-
-/** One count, for another process. */
-export interface WrittenCount extends StoredCount {
-  readonly key: string;
-}
-
-export function isStoredCount(value: unknown): value is StoredCount {
-  const { mark, calls, bytes, minute } = (value ?? {}) as Partial<StoredCount>;
-  return typeof mark === 'string' && isCount(calls) && isCount(bytes) && isMinute(minute);
-}
-
-function isMinute(value: unknown): boolean {
-  if (value === undefined) return true;
-  return Array.isArray(value) && value.every((one) => Array.isArray(one) && one.every(isCount));
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
+/** How the next process is told, in a rollout. */
+export interface CountsToNext {
+  readonly counts: (counts: readonly HandedCount[]) => void;
+  readonly late: (late: LateCount) => void;
 }
 
 /** Beyond this many principals the count that was recorded longest ago is forgotten. */
@@ -70,14 +55,16 @@ export class AccountBook {
   readonly #counts = new Map<string, StoredCount>();
   /** Those in use, by role and owner; at most `maxAccounts`, also while nothing can be read. */
   readonly #accounts = new Map<string, Account>();
+  /** Those that the former process has told, by role and owner: no more than it had in use. */
+  readonly #handed = new Set<string>();
   #failedAt = Number.NEGATIVE_INFINITY;
   #isLoaded: boolean;
   #loading: Promise<void> | undefined;
   /** Somebody has waited in vain for what is being read. */
   #isReadLate = false;
   readonly #writer: CountWriter<StoredCount>;
-  /** Another process counts from now on. */
-  #isTaken = false;
+  /** Told what is added here after the next process has the counts. */
+  #late: ((late: LateCount) => void) | undefined;
 
   constructor(parts: AccountBookParts) {
     this.#parts = parts;
@@ -142,28 +129,53 @@ export class AccountBook {
   }
 
   /**
-   * What is spent, for the process that goes on counting: nothing is recorded here any more. Where replicas count
-   * together it is what is recorded, and nothing has to be written down.
+   * The next process counts from now on: it is told what is spent, and then what is added. Resolves when nothing of it is
+   * being written any more: what came to the records later would replace what that process has recorded. Several
+   * replicas go on to count by themselves.
    */
-  async take(): Promise<readonly WrittenCount[]> {
-    this.#isTaken = true;
-    for (const [key, { mark, recorded }] of this.#accounts) {
-      this.#counts.set(key, { mark, ...recorded });
-    }
-    await this.close();
-    if (this.#parts.isShared) return [];
-    return [...this.#counts].map(([key, count]) => ({ key, ...count }));
+  async handOver({ counts, late }: CountsToNext): Promise<void> {
+    if (this.#parts.isShared) return;
+    // What was spent before is known then, or cannot be read, which the next process finds, too.
+    if (!this.#isLoaded) await this.#loadInTime();
+    this.#late = late;
+    this.#isLoaded = true;
+    const handed = [...this.#accounts].map(([key, account]) => ({
+      ...holderIn(key),
+      mark: account.mark,
+      ...account.handOver(this.#lateOf(key, account.mark)),
+    }));
+    // Before anything is added to them.
+    counts(handed);
+    await this.#writer.idle();
   }
 
-  /** What was spent in the process before this one, whatever was recorded or read meanwhile. */
-  restore(counts: readonly WrittenCount[]): void {
-    if (this.#parts.isShared) return;
-    for (const { key, ...count } of counts) {
-      this.#counts.delete(key);
+  #lateOf(key: string, mark: string): (more: Spent) => void {
+    return (more) => this.#late?.({ ...holderIn(key), mark, ...more });
+  }
+
+  /** The counts of the former process, before anything is counted here. What is stored of them is older. */
+  takeOver(counts: readonly HandedCount[]): void {
+    for (const { role, owner, ...count } of counts) {
+      const key = keyOf({ role, owner });
+      this.#handed.add(key);
       this.#counts.set(key, count);
-      this.#accounts.delete(key);
     }
-    this.#isLoaded = true;
+  }
+
+  /** What a call has added that the former process had begun. */
+  add({ role, owner, mark, calls, bytes }: LateCount): void {
+    const key = keyOf({ role, owner });
+    const account = this.#accounts.get(key);
+    // Under other limits the count began at zero, without this call.
+    if (account !== undefined)
+      return account.mark === mark ? account.add({ calls, bytes }) : undefined;
+    if (this.#late !== undefined) return this.#late({ role, owner, mark, calls, bytes });
+    const after = withLate(
+      this.#storedOf(key, mark),
+      { calls, bytes },
+      this.#parts.clock.wallNow(),
+    );
+    this.#record(key, { mark, ...after }).catch(ignored);
   }
 
   /** Records exactly what was spent, where a part of a block is left. */
@@ -179,10 +191,12 @@ export class AccountBook {
     // In this order: what is recorded for the one before comes before what is recorded for this one.
     if (former !== undefined) this.#replace(key, former);
     const spent = this.#storedOf(key, budget.mark);
-    const record = this.#isLoaded ? this.#recordOf(key, budget) : undefined;
+    const isCountedHere = this.#isLoaded && this.#late === undefined;
+    const record = isCountedHere ? this.#recordOf(key, budget) : undefined;
     const sharedMinute = this.#sharedMinuteOf(key, budget);
     const { clock } = this.#parts;
     const account = new Account({ clock, role, budget, spent, record, sharedMinute });
+    if (this.#late !== undefined) account.handOver(this.#lateOf(key, budget.mark));
     if (this.#accounts.size >= this.#max) this.#closeOldest();
     this.#accounts.delete(key);
     this.#accounts.set(key, account);
@@ -197,7 +211,7 @@ export class AccountBook {
   /** Undefined if there is nothing to record, or no place for it. */
   #recordOf(key: string, { rules, mark }: MarkedRules) {
     const isEndless = rules.calls === null && rules.bytes === null && rules.perMinute === null;
-    if (this.#parts.records === undefined || isEndless || this.#isTaken) return undefined;
+    if (this.#parts.records === undefined || isEndless) return undefined;
     if (this.#parts.isShared) return this.#sharedRecord(key, { rules, mark });
     return async (spent: Recorded) => {
       await this.#record(key, { mark, ...spent });
@@ -272,7 +286,7 @@ export class AccountBook {
   async #read(): Promise<void> {
     try {
       for (const { key, value } of (await this.#parts.records?.entries()) ?? []) {
-        if (isStoredCount(value)) this.#counts.set(key, value);
+        if (isStoredCount(value) && !this.#handed.has(key)) this.#counts.set(key, value);
       }
       this.#isLoaded = true;
     } catch (error) {
@@ -284,13 +298,4 @@ export class AccountBook {
       account.found(this.#storedOf(key, account.mark), this.#recordOf(key, account));
     }
   }
-}
-
-function keyOf({ role, owner }: Holder): string {
-  return JSON.stringify([role, owner]);
-}
-
-function holderIn(key: string): Holder {
-  const [role, owner] = JSON.parse(key) as [string, string | null];
-  return { role, owner };
 }

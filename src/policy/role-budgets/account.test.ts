@@ -8,9 +8,10 @@ import { Fault } from '../../kernel/fault.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { Account, blockOf } from './account.ts';
-import { AccountBook, isStoredCount, readAgainMs } from './account-book.ts';
+import { AccountBook, readAgainMs } from './account-book.ts';
 import { type BudgetRules, markOf, type Spent } from './budget-rules.ts';
 import { storeMs } from './count-writer.ts';
+import { isStoredCount } from './stored-count.ts';
 
 function budgetOf(limits: Partial<BudgetRules>) {
   const rules = { calls: null, perMinute: null, bytes: null, per: 'principal' as const, ...limits };

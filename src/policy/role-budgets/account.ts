@@ -3,7 +3,9 @@
 // anybody more than the limit, and costs at most one block. While a part of the block is left, nothing
 // waits; the next block is recorded before the last one is used up. If it cannot be recorded, the count
 // goes on in memory, and the next block tries again with all of it. Where several replicas count together, a block is
-// taken from what all of them have left, and what the others have taken meanwhile counts here, too.
+// taken from what all of them have left, and what the others have taken meanwhile counts here, too. In a rollout the count
+// goes to the next process as it is; from then on nothing is recorded here, and what calls add that were begun before is
+// told to that process.
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -69,6 +71,8 @@ export class Account {
   #isTogether = false;
   #nextLook = Number.NEGATIVE_INFINITY;
   #isClosed = false;
+  /** Told what is added here after the next process has the count. */
+  #late: ((more: Spent) => void) | undefined;
   #successor: (() => Account) | undefined;
 
   constructor(parts: AccountParts) {
@@ -109,6 +113,26 @@ export class Account {
     this.#record = record;
     this.#reserved = this.#unreserved();
     if (record !== undefined) this.#reserve().catch(ignored);
+  }
+
+  /** The next process counts from here on: what a call adds that was begun here is told to `late`. */
+  handOver(late: (more: Spent) => void): Spent & { readonly minute: readonly CallsOfSecond[] } {
+    const { calls } = this.#minute;
+    this.#late = late;
+    this.#record = undefined;
+    this.#reserved = this.#unreserved();
+    return { ...this.spent, minute: calls };
+  }
+
+  /** What one call has added that the former process had begun; it is not refused for it any more. */
+  add({ calls, bytes }: Spent): void {
+    this.#calls = Math.max(0, this.#calls + calls);
+    this.#bytes = Math.max(0, this.#bytes + bytes);
+    if (calls > 0) this.#minute.count();
+    if (this.#late !== undefined) return this.#late({ calls, bytes });
+    if (this.#calls > this.#reserved.calls || this.#bytes > this.#reserved.bytes) {
+      this.#reserve().catch(ignored);
+    } else this.#reserveAhead();
   }
 
   get spent(): Spent {
@@ -168,6 +192,7 @@ export class Account {
     this.#calls += 1;
     this.#minute.count();
     this.#sharedMinute?.count();
+    this.#late?.({ calls: 1, bytes: 0 });
     this.#reserveAhead();
   }
 
@@ -185,6 +210,7 @@ export class Account {
     // What it was counted in may have been forgotten.
     this.#calls = Math.max(0, this.#calls - 1);
     this.#bytes = Math.max(0, this.#bytes - bytes);
+    this.#late?.({ calls: -1, bytes: 0 - bytes });
   }
 
   /**
@@ -195,6 +221,7 @@ export class Account {
     const next = this.#successor?.();
     if (next !== undefined) return next.countBytes(count);
     this.#bytes += count;
+    this.#late?.({ calls: 0, bytes: count });
     if (this.#bytes > this.#max.bytes) {
       if (this.#record !== undefined) this.#reserve().catch(ignored);
       throw this.#exceeded('bytes').with({ dispatched: 'yes' });

@@ -45,6 +45,13 @@ export class CountWriter<Count> {
     if (!isDone) this.#isLate = true;
   }
 
+  /** Resolves when nothing is being written. */
+  async idle(): Promise<void> {
+    while (this.#writing.size > 0) {
+      await Promise.all([...this.#writing.values()].map(({ done }) => done));
+    }
+  }
+
   #begun(key: string, count: Count): Writing<Count> | undefined {
     const known = this.#writing.get(key);
     if (known !== undefined) {

@@ -4,12 +4,14 @@
 
 import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
+import type { StoreLink } from '../../store/remote/store-link.ts';
 import { ownerOf, type Principal } from '../principal.ts';
 import type { Roles } from '../roles/roles.ts';
 import { Account } from './account.ts';
-import { AccountBook, type AccountBookParts, type WrittenCount } from './account-book.ts';
+import { AccountBook, type AccountBookParts } from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
 import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
+import { type HandedCount, hearCounts, sendCounts, sendLate } from './handed-counts.ts';
 
 /** A budget in use. */
 interface RoleBudget extends MarkedRules {
@@ -74,14 +76,41 @@ export class RoleBudgets {
     return told([...found, { role: isOperator ? role : null, per, principal, limits }]);
   }
 
-  /** What is spent, for the process that goes on counting; what belongs to one client is not in it. */
-  take(): Promise<readonly WrittenCount[]> {
-    return this.#book.take();
+  /**
+   * The next process counts from now on, and is told over the link what is spent, and what calls add that were begun
+   * here. Before the store is handed over, which has to have what was written before.
+   */
+  handOver(link: StoreLink): Promise<void> {
+    return this.#book.handOver({
+      counts: (counts) => sendCounts(link, counts),
+      late: (late) => sendLate(link, late),
+    });
   }
 
-  /** What was spent in the process before this one. */
-  restore(counts: readonly WrittenCount[]): void {
-    this.#book.restore(counts);
+  /** What the former process tells of its counts; before anything is counted here. */
+  takeOver(link: StoreLink): Disposable {
+    return hearCounts(link, {
+      takeOver: (counts) => this.#book.takeOver(counts),
+      add: (late) => this.#book.add(late),
+    });
+  }
+
+  /** What a client has spent of a budget `per: "session"`, for the next process that has it. */
+  ofClient(client: object): readonly HandedCount[] {
+    return [...this.#budgets].flatMap(([role, { mark, sessions }]) => {
+      const account = sessions.get(client);
+      return account ? [{ role, owner: null, mark, ...account.handOver(ignored) }] : [];
+    });
+  }
+
+  /** What it had spent in the former process. */
+  takeClient(client: object, counts: readonly HandedCount[]): void {
+    for (const { role, mark, ...spent } of counts) {
+      const budget = this.#budgets.get(role);
+      if (budget?.mark !== mark) continue;
+      const account = new Account({ clock: this.#clock, role, budget, spent });
+      budget.sessions.set(client, account);
+    }
   }
 
   /** Records exactly what was spent. */

@@ -9,8 +9,9 @@ import type { Records } from '../../store/contract/records.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
 import { StoreError } from '../../store/store-error.ts';
 import { blockOf } from './account.ts';
-import { AccountBook, isStoredCount } from './account-book.ts';
+import { AccountBook } from './account-book.ts';
 import { type BudgetRules, markOf } from './budget-rules.ts';
+import { isStoredCount } from './stored-count.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 const holder = { role: 'r', owner: 'token:ann' };

@@ -160,6 +160,11 @@ export class Life<C extends Supervised> {
     }
   }
 
+  /** What was given away has ended: whoever needs it once more gets another one here. */
+  givenEnded(): void {
+    if (this.isGiven) this.#dispatchLost(this.generation);
+  }
+
   get written(): HandedLife {
     return writtenLife(this.#state, this.#clock.now());
   }

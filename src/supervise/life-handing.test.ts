@@ -71,7 +71,7 @@ describe('a connection that was given to the process after', () => {
     await life.end('end');
     // Its calls end; the process is not ours any more, and the connection knows that.
     expect(connection.closes).toEqual(['lost', 'end']);
-    expect(heard).toEqual(['stopped 1 0']);
+    expect(heard).toEqual([]);
   });
 
   it('is not counted when it is lost, and a call that needs another one gets it', async () => {
@@ -79,7 +79,7 @@ describe('a connection that was given to the process after', () => {
     first.lose(exitFault());
     await settled();
     expect([life.restarts, life.phase.kind]).toEqual([0, 'idle']);
-    expect(heard).toEqual(['stopped 1 0']);
+    expect(heard).toEqual([]);
     const asking = life.acquire();
     connector.last.arrive();
     expect((await asking).generation).toBe(2);

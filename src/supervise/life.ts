@@ -78,6 +78,8 @@ export class Life<C extends Supervised> {
   readonly #closing = new Set<Promise<void>>();
   /** Lost connections, until their calls have ended; a stop ends them too. */
   readonly #retired = new Set<C>();
+  /** Those that the process after this one has, as long as they exist: their end here is none of the server. */
+  readonly #givenAway = new WeakSet<C>();
   #state: LifeState = unborn;
   #connection: C | undefined;
   #start: Start | undefined;
@@ -154,10 +156,16 @@ export class Life<C extends Supervised> {
     let given: T | undefined;
     try {
       given = await give(connection);
+      if (given !== undefined) this.#givenAway.add(connection);
       return given;
     } finally {
       if (given === undefined) this.#dispatch({ kind: 'not-given' });
     }
+  }
+
+  /** What was given away has ended: whoever needs it once more gets another one here. */
+  givenEnded(): void {
+    if (this.isGiven) this.#dispatchLost(this.generation);
   }
 
   get written(): HandedLife {
@@ -337,7 +345,7 @@ export class Life<C extends Supervised> {
     if (reason === 'lost') this.#retired.add(connection);
     const done = (swept: number) => {
       this.#retired.delete(connection);
-      this.#listener.stopped(generation, swept);
+      if (!this.#givenAway.has(connection)) this.#listener.stopped(generation, swept);
       then();
     };
     // A close that failed has closed all it could; the server must not stay in `stopping` because

@@ -177,6 +177,11 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     return this.#life.give(give);
   }
 
+  /** All calls of a connection have ended: one that was given away is used no more, and nobody else says that. */
+  ended(connection: C): void {
+    if (connection === this.connection) this.#life.givenEnded();
+  }
+
   /** Nothing is kept open here any more: what could not be given is closed as soon as no call needs it. */
   letGo(): void {
     this.leases.keepFor(0);

@@ -15,7 +15,7 @@ import type { Frame } from '../../src/wire/frames.ts';
 import { scanMessage } from '../../src/wire/scan.ts';
 import { FakeHttp } from './fake-http.ts';
 import { ManualClock, settled as oneTurn } from './manual-clock.ts';
-import { type Script, ScriptedServer, spawnScripted } from './scripted-server.ts';
+import { adoptScripted, type Script, ScriptedServer, spawnScripted } from './scripted-server.ts';
 
 const identity = { name: 'holdfast', version: '0.0.0' };
 
@@ -30,6 +30,9 @@ export interface WorldOptions {
   readonly kept?: Pick<HostParts, 'keyed' | 'spent'>;
   /** Where calls are written down. */
   readonly audit?: HostAudit;
+  /** The servers of the process before, and a clock that began elsewhere. */
+  readonly former?: { readonly servers: Readonly<Record<string, ScriptedServer>> };
+  readonly clock?: ManualClock;
   /** What every server does that the config does not name. */
   readonly undeclared?: Script;
 }
@@ -37,12 +40,13 @@ export interface WorldOptions {
 /** Scripts by the name of their server, in the order of the config. */
 export function newHost<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
-  { config = {}, settings = {}, store, kept: keptParts, audit, undeclared }: WorldOptions = {},
+  options: WorldOptions = {},
 ) {
-  const clock = new ManualClock();
+  const { config = {}, settings = {}, store, kept: keptParts, audit, undeclared } = options;
+  const { clock = new ManualClock(), former } = options;
   const names = Object.keys(scripts) as Name[];
   const servers = Object.fromEntries(
-    names.map((name) => [name, new ScriptedServer(scripts[name])]),
+    names.map((name) => [name, former?.servers[name] ?? new ScriptedServer(scripts[name])]),
   ) as Record<Name, ScriptedServer>;
   const entries = names.map((name) => [name, { command: `/bin/${name}`, ...config[name] }]);
   const around = { baseDir: '/', env: { HOME: '/' } };
@@ -54,9 +58,10 @@ export function newHost<Name extends string>(
   const kept = store ?? new MemoryStore({ clock });
   const others = undeclared && new ScriptedServer(undeclared);
   const spawn = spawnScripted(servers, others);
+  const adopt = adoptScripted({ ...former?.servers, ...servers });
   const host = new HostCore({
     ...keptParts,
-    edges: { clock, random: () => 0, spawn, http: new FakeHttp() },
+    edges: { clock, random: () => 0, spawn, adopt, http: new FakeHttp() },
     config: loaded.config,
     configFile: null,
     disabled: loaded.disabled,

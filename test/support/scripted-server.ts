@@ -2,7 +2,15 @@
 // lines and write lines, and everything above them is real. A script says how each method is
 // answered; what it leaves open is answered by the test, when and how it wants.
 
-import type { Child, ChildListener, Exit, Spawn } from '../../src/supervise/child.ts';
+import { Fault } from '../../src/kernel/fault.ts';
+import type {
+  Adopt,
+  Child,
+  ChildListener,
+  Exit,
+  HandedChild,
+  Spawn,
+} from '../../src/supervise/child.ts';
 
 export interface Heard {
   /** The line as it came, without its end. */
@@ -122,7 +130,9 @@ export class ScriptedChild implements Child {
   /** Lines that have come and are not read; undefined if it reads. */
   #unread: string[] | undefined;
   readonly #server: ScriptedServer;
-  readonly #listener: ChildListener;
+  #listener: ChildListener;
+  /** What it has said while it was on its way from one serving process to the next. */
+  #onItsWay: Buffer[] | undefined;
   #rest = '';
 
   constructor(pid: number, server: ScriptedServer, listener: ChildListener) {
@@ -152,12 +162,17 @@ export class ScriptedChild implements Child {
   /** Writes a message: JSON text as it is, or a value. */
   say(message: unknown): void {
     const line = typeof message === 'string' ? message : JSON.stringify(message);
-    if (!this.isGone) this.#listener.stdout(Buffer.from(`${line}\n`));
+    if (!this.isGone) this.#print(Buffer.from(`${line}\n`));
   }
 
   /** Writes these bytes as one line. */
   sayBytes(bytes: Buffer): void {
-    if (!this.isGone) this.#listener.stdout(Buffer.concat([bytes, Buffer.from('\n')]));
+    if (!this.isGone) this.#print(Buffer.concat([bytes, Buffer.from('\n')]));
+  }
+
+  #print(chunk: Buffer): void {
+    if (this.#onItsWay) this.#onItsWay.push(chunk);
+    else this.#listener.stdout(chunk);
   }
 
   note(method: string, params: unknown = {}): void {
@@ -200,7 +215,22 @@ export class ScriptedChild implements Child {
     this.#listener.ended();
   }
 
+  /** Another serving process has it from now on. */
+  moveTo(listener: ChildListener): void {
+    const said = this.#onItsWay ?? [];
+    this.#onItsWay = undefined;
+    this.#listener = listener;
+    setImmediate(() => {
+      for (const chunk of said) listener.stdout(chunk);
+    });
+  }
+
   // --- as a child process ------------------------------------------------------------------
+
+  readonly handOver = async (): Promise<HandedChild> => {
+    this.#onItsWay = [];
+    return { state: { id: this.pid }, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  };
 
   write(bytes: Uint8Array | string, done: (error: Error | null) => void): void {
     this.#rest += Buffer.from(bytes as string).toString('utf8');
@@ -251,12 +281,24 @@ export function spawnScripted(
   servers: Readonly<Record<string, ScriptedServer>>,
   others?: ScriptedServer,
 ): Spawn {
-  let pid = 100;
+  const known = Object.values(servers).flatMap(({ children }) => children);
+  let pid = Math.max(100, ...known.map((child) => child.pid));
   return async (spec, listener) => {
     const server = servers[spec.name] ?? others;
     if (!server) throw new Error(`no script for ${spec.name}`);
     const child = new ScriptedChild(++pid, server, listener);
     server.children.push(child);
+    return child;
+  };
+}
+
+/** Takes a process over that another serving process has given up. */
+export function adoptScripted(servers: Readonly<Record<string, ScriptedServer>>): Adopt {
+  return async ({ state }, listener) => {
+    const all = Object.values(servers).flatMap(({ children }) => children);
+    const child = all.find(({ pid }) => pid === state.id);
+    if (!child || child.isGone) throw new Fault('unavailable', 'it has ended on its way');
+    child.moveTo(listener);
     return child;
   };
 }

@@ -104,7 +104,7 @@ const catalogue = z.object({
     .object({
       era,
       protocolVersion: text,
-      serverInfo: z.unknown(),
+      serverInfo: z.unknown().optional(),
       capabilities: z.custom<Record<string, unknown>>(isRecord),
       instructions: text.nullable(),
     })

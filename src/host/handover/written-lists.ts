@@ -2,6 +2,7 @@
 // and of single clients, whether stored already or not, with how long they hold. In the next process they are
 // as if it had read them itself.
 
+import type { Greeting } from '../../upstream/connection.ts';
 import { classWith } from '../connections/client-class.ts';
 import type { Aim } from '../connections/connection-slot.ts';
 import type { ClassCatalogue } from '../lists/catalogues.ts';
@@ -67,9 +68,7 @@ export function restoreLists(
   for (const state of states.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     const entry = offerings.of(aimFrom(state.aim));
     const { greeting, isOffered, isRead, isGreeted, readKinds, announced, shownAgoMs } = state;
-    entry.greeting = greeting
-      ? { ...greeting, instructions: greeting.instructions ?? undefined }
-      : undefined;
+    entry.greeting = greeting ? greetingFrom(greeting) : undefined;
     entry.isRead = isRead;
     entry.isGreeted = isGreeted;
     for (const kind of readKinds) entry.readKinds.add(kind);
@@ -77,6 +76,11 @@ export function restoreLists(
     if (shownAgoMs !== null) entry.shownAt = now - shownAgoMs;
     for (const list of state.lists) restoreList(entry, list, isOffered, now);
   }
+}
+
+function greetingFrom(greeting: NonNullable<CatalogueState['greeting']>): Greeting {
+  const { serverInfo, instructions } = greeting;
+  return { ...greeting, serverInfo, instructions: instructions ?? undefined };
 }
 
 function rankOf({ aim }: CatalogueState): number {

@@ -124,6 +124,7 @@ export class ConnectionMaker {
         this.#parts.tasks.lost(from);
         this.#server.questions.lost(from);
         slot.ended(from);
+        slot.supervisor.ended(from);
         if (isOpen() && !this.#server.slots.isConnected) this.#server.facts.lastConnectionEnded();
         // The connection that another one duplicated may be closed.
         this.#server.slots.changed();

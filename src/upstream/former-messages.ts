@@ -4,7 +4,7 @@
 // former is passed on as the line that it was.
 
 import { type Clock, within } from '../kernel/clock.ts';
-import { ignored } from '../kernel/contain.ts';
+import { contain, ignored } from '../kernel/contain.ts';
 import { Fault } from '../kernel/fault.ts';
 import { type Id, idOf, numberOf } from '../wire/decode.ts';
 import { rpcCodes } from '../wire/eras.ts';
@@ -45,19 +45,26 @@ export class FormerMessages {
     return typeof id === 'number' && Number.isInteger(id) && id >= 1 && id < this.#former.below;
   }
 
+  // A link that fails must not end the connection: it reports its own end, to the former as well.
+
   heard(line: Buffer): void {
-    this.#former.heard(line);
+    contain(() => this.#former.heard(line), ignored);
   }
 
   /** The server is gone. */
   lost(fault: Fault): void {
-    this.#former.lost(fault);
+    contain(() => this.#former.lost(fault), ignored);
+  }
+
+  /** Resolves when it has no calls any more, at once if it does not say so. */
+  async whenOver(): Promise<void> {
+    const { over, mayHaveCalls } = this.#former;
+    if (over !== undefined && mayHaveCalls) await over;
   }
 
   /** Lets its calls finish, for a while. */
   async drained(clock: Clock): Promise<void> {
-    const { over } = this.#former;
-    if (over !== undefined && this.mayHaveCalls) await within(clock, drainMs, over);
+    await within(clock, drainMs, this.whenOver());
   }
 
   /** Passes an answer or a notification on, if it is the former's. */

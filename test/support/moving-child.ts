@@ -20,6 +20,8 @@ export class MovingProcess {
   holdsWrites = false;
   /** Read from its pipe and not reported when it is given up. */
   unreported: Buffer = Buffer.alloc(0);
+  /** How long it takes to give it up. */
+  givingUp: Promise<void> = Promise.resolve();
   /** What happens while it is being given up. */
   beforeGivingUp: () => void = () => {};
   /** What was called in vain by one that had given the pipes up. */
@@ -110,6 +112,7 @@ class MovingChild implements Child {
   }
 
   readonly handOver = async (): Promise<HandedChild> => {
+    await this.#process.givingUp;
     if (this.#process.openWrites.length > 0) throw new Error('a write is under way');
     return this.#process.giveUp();
   };

@@ -276,7 +276,9 @@ export class HttpConnection extends ServerConnection<HttpParts> {
   async close(reason: CloseReason): Promise<number> {
     this.isLost = true;
     // The running calls of a lost connection continue unless we close it.
-    if (reason === 'lost') await this.conversation.whenEmpty();
+    if (reason === 'lost') {
+      await Promise.all([this.conversation.whenEmpty(), this.former?.whenOver()]);
+    }
     if (letsCallsEnd(reason)) await this.drained();
     this.#ending ??= this.#end();
     await this.#ending;

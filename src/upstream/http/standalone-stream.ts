@@ -44,8 +44,8 @@ export class UnaskedStream implements Disposable {
   #lastId: string | undefined;
   /** Of the latest GET. */
   #answer: HttpAnswer | undefined;
-  /** Another serving process had such a stream before. */
-  readonly #isContinued: boolean;
+  /** Another serving process had such a stream just before. */
+  #isContinued: boolean;
   #current: HttpInFlight | undefined;
   /** A new stream next to a resumed one that delivers nothing. */
   #beside: HttpInFlight | undefined;
@@ -81,6 +81,7 @@ export class UnaskedStream implements Disposable {
       opened: () => {
         if (isResumed) this.#after(catchUpMs, () => this.#openBeside());
         else if (waitedMs > 0 || this.#isContinued) this.#listener.missed();
+        this.#isContinued = false;
       },
       spoke: () => {
         if (isResumed) this.#timer?.[Symbol.dispose]();

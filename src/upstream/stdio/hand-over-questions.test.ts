@@ -83,7 +83,7 @@ describe('a request of a server that has moved', () => {
     expect(told.notified).toEqual([trimmed(withdraw('own'))]);
   });
 
-  it('that the former leaves unanswered is refused when that is over #never-hang', async () => {
+  it('that the former leaves unanswered is refused when that is over', async () => {
     const { process, former, link } = await moved();
     process.print(ask('answered') + ask(2) + ask('2'));
     former.connection.respond('{"jsonrpc":"2.0","id":"answered","result":{}}');

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { firstServing, givenUp, rolledOut } from '../../../test/support/handed-over.ts';
-import { settled } from '../../../test/support/manual-clock.ts';
+import {
+  firstServing,
+  givenUp,
+  partsOf,
+  rolledOut,
+  Told,
+} from '../../../test/support/handed-over.ts';
+import { type ManualClock, settled } from '../../../test/support/manual-clock.ts';
 import { MovingProcess } from '../../../test/support/moving-child.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { Redactor } from '../../kernel/redactor.ts';
 import { noParams } from '../../wire/frames.ts';
+import { adoptConnection } from '../adopt-connection.ts';
 import type { Connection } from '../connection.ts';
 
 function call(connection: Connection) {
@@ -30,12 +37,12 @@ describe('what was read when a connection goes to another serving process', () =
     const whole = Buffer.from(ids.map(({ id }) => `${result(id, `é${id}`)}\n`).join(''));
     const cuts = [10, 60, 90].map((at, index) => whole.subarray([0, 10, 60][index], at));
     process.print(cuts[0] as Buffer);
-    process.beforeGivingUp = () => process.print(cuts[1] as Buffer);
+    process.beforeGivingUp = () => {
+      process.print(cuts[1] as Buffer);
+      queueMicrotask(() => process.print(whole.subarray(90)));
+    };
     process.unreported = cuts[2] as Buffer;
-    const rolling = rolledOut(former, process);
-    await Promise.resolve();
-    process.print(whole.subarray(90));
-    const { link, told } = await rolling;
+    const { link, told } = await rolledOut(former, process);
     await settled();
     expect(link.passed).toEqual(ids.map(({ id }) => result(id, `é${id}`)));
     for (const { answer, id } of ids) {
@@ -103,6 +110,39 @@ describe('what was read when a connection goes to another serving process', () =
     expect([told.noises, former.told.noises]).toEqual([[], ['late-answer']]);
   });
 
+  it('an answer to a call that was cancelled before is late, also if nothing was left open', async () => {
+    const { process, former } = await serving();
+    const old = call(former.connection);
+    await settled();
+    old.cancel(new Fault('cancelled', 'no longer needed'));
+    const { handed } = await givenUp(former.connection);
+    const parts = partsOf(process);
+    const told = new Told();
+    await adoptConnection(parts, handed, told);
+    await settled();
+    process.print(`${result(old.id, 'late')}\n`);
+    await (parts.clock as ManualClock).advanceAsync(0);
+    expect(told.noises).toEqual(['late-answer']);
+  });
+
+  it('a link that fails ends nothing but itself #one-bad-neighbour', async () => {
+    const { process, former } = await serving();
+    const old = call(former.connection);
+    await settled();
+    const { connection, told, link } = await rolledOut(former, process);
+    const own = call(connection);
+    await settled();
+    link.heard = () => {
+      throw new TypeError('a defect');
+    };
+    process.print(`${result(old.id, 'old')}\n${result(own.id, 'own')}\n`);
+    expect([(await own.answer).kind, told.losses, connection.isLost]).toEqual([
+      'result',
+      [],
+      false,
+    ]);
+  });
+
   it('an id that nobody has used is noise', async () => {
     const { process, former } = await serving();
     const { told, link } = await rolledOut(former, process);
@@ -159,6 +199,26 @@ describe('the noise of a server that has moved', () => {
     await clock.advanceAsync(10);
     expect((await old.answer).bytes.toString()).toBe(result(old.id, 'behind it'));
     expect([told.noises.length, former.clock.pending]).toEqual([2_500, 0]);
+    // The former had paused the pipe, and leaves it alone now.
+    expect(process.strays).toEqual([]);
+  });
+
+  it('is not read while it is being given up, though its turn comes #noise', async () => {
+    const { process, former } = await serving();
+    const old = call(former.connection);
+    await settled();
+    process.print(`${'x\n'.repeat(1_500)}${result(old.id, 'behind it')}\n`);
+    let giveUp = () => {};
+    process.givingUp = new Promise((resolve) => {
+      giveUp = resolve;
+    });
+    const rolling = rolledOut(former, process);
+    await former.clock.advanceAsync(10);
+    expect(former.told.noises.length).toBe(1_000);
+    giveUp();
+    const { told } = await rolling;
+    await settled();
+    expect([told.noises.length, (await old.answer).kind]).toEqual([500, 'result']);
   });
 });
 

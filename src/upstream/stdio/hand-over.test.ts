@@ -169,7 +169,33 @@ describe('a connection on stdio that goes to another serving process', () => {
     }
   });
 
-  it('that is closed while it is being handed over ends without its process', async () => {
+  it('that is closed while its process is being given up ends without it', async () => {
+    const { process, former } = await serving();
+    const closed: Promise<number>[] = [];
+    process.beforeGivingUp = () => closed.push(former.connection.close('end'));
+    const { handed } = await givenUp(former.connection);
+    expect(await Promise.all(closed)).toEqual([0]);
+    expect([process.isGone, process.strays, former.told.losses]).toEqual([false, [], []]);
+    const { connection } = await serving().then(({ former: other }) => other);
+    expect(handed.child?.state).toEqual({ id: 1 });
+    await connection.close('end');
+  });
+
+  it('takes what has waited for the end of the turn along, and writes nothing afterwards', async () => {
+    const { process, former } = await serving();
+    const early = call(former.connection, 'early');
+    const waiting = call(former.connection, 'waiting');
+    const handOver = await givenUp(former.connection);
+    await settled();
+    expect([early.dispatched, waiting.dispatched, process.strays]).toEqual(['no', 'no', []]);
+    former.connection.notify('notifications/roots/list_changed', { members: '' });
+    await former.connection.close('end');
+    expect([process.strays, process.lines]).toEqual([[], []]);
+    handOver.rest.attach({ write: () => process.strays.push('a line of a closed connection') });
+    expect(process.strays).toEqual([]);
+  });
+
+  it('that is closed before its process was given up is stopped as ever', async () => {
     const { process, former } = await serving();
     process.holdsWrites = true;
     call(former.connection, 'first');
@@ -177,7 +203,6 @@ describe('a connection on stdio that goes to another serving process', () => {
     const handing = former.connection.handOver?.();
     const closed = former.connection.close('end');
     process.finishWrite();
-    // It was being closed before the pipes could be given up: then it is stopped as ever.
     expect(await handing).toBeUndefined();
     await closed;
     expect(process.isGone).toBe(true);
@@ -257,6 +282,18 @@ describe('a server that ends after its connection has moved', () => {
     };
     expect(await former.connection.handOver?.()).toBeUndefined();
     expect([await textOf(old), former.told.losses.length]).toEqual(['just in time', 1]);
+  });
+
+  it('because the successor stops it is gone for the former, too', async () => {
+    const { process, former } = await serving();
+    const old = call(former.connection, 'old');
+    await settled();
+    const { connection, told } = await rolledOut(former, process);
+    await connection.close('end');
+    await expect(old.answer).rejects.toMatchObject({
+      ...{ code: 'unavailable', message: 'files was stopped', dispatched: 'maybe' },
+    });
+    expect([process.isGone, told.losses, former.told.losses]).toEqual([true, [], []]);
   });
 
   it('is stopped by the successor only when the calls of the former have ended, or their time is over', async () => {

@@ -95,12 +95,9 @@ export class Outbox {
   /** The orderly end: waiting cancellations and answers are written, calls are not. */
   finish(): void {
     if (this.#isClosed) return;
+    // The pipe is somebody else's.
+    if (this.#isStopped) return this.close();
     const words = this.#queue.filter(({ exchange }) => exchange === undefined);
-    if (this.#isStopped) {
-      this.#queue = words;
-      this.#pass();
-      return this.close();
-    }
     const pieces = words.flatMap(({ frame }) => frame);
     this.close();
     // Behind an outstanding write, if there is one; whether it arrives does not matter now.

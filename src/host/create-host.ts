@@ -216,7 +216,9 @@ function openAudit(
   loaded: LoadedConfig,
   around: HostSurroundings & { readonly instance: string; readonly caught: Caught },
 ): HostAudit {
-  const { stateDir, report, claimTrack, startedBy, instance, caught } = around;
+  const { stateDir, report, claimTrack, startedBy, instance, caught, rollout } = around;
+  // The former process of the instance writes its own track to its end, and no id of a call may be in both.
+  const own = rollout?.former === undefined ? instance : randomBytes(8).toString('hex');
   const folder = stateDir && auditFolderOf(stateDir, realConfigPath(loaded.file));
   let gaps = 0;
   const open = async () => {
@@ -227,7 +229,7 @@ function openAudit(
       folder,
       key: () => auditKey(loaded),
       claim: claimTrack ?? null,
-      process: { process: instance, pid: process.pid, program: ownIdentity().version, startedBy },
+      process: { process: own, pid: process.pid, program: ownIdentity().version, startedBy },
       report,
       gapFound: () => {
         gaps += 1;
@@ -235,8 +237,8 @@ function openAudit(
     });
   };
   const clock = containedClock(systemClock, caught);
-  const options = { clock, open, folder: folder ?? '', report, process: instance, caught };
-  return { mode, trail: scope.own(new AuditTrail(options)), gaps: () => gaps };
+  const options = { clock, open, folder: folder ?? '', report, process: own, caught };
+  return { mode, trail: scope.own(new AuditTrail(options)), gaps: () => gaps, process: own };
 }
 
 /** With a key nobody can forge a line who has no key: it is never done without, where one can be had. */

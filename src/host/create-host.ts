@@ -38,8 +38,9 @@ import { keyFrom } from '../store/key-file.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { ownerStore } from '../store/owner-store.ts';
 import type { StoreProblem } from '../store/problem.ts';
+import type { StoreOverRollout } from '../store/remote/store-over-rollout.ts';
 import { sealedRecords } from '../store/sealed-records.ts';
-import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
+import { openMemoryInstead, openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
 import type { ProcessHolder } from '../supervise/process/start/process-starter.ts';
@@ -112,8 +113,10 @@ export interface HostSurroundings {
   readonly servesBroker?: boolean | undefined;
   /** What is used in its place, with other instances; it is closed with the host. */
   readonly sharedStore?: Store | null;
-  /** The other gateways that use it, and this one. */
+  /** The other gateways that use it, and this one; without one, the processes of this instance in a rollout. */
   readonly replicas?: KeyHolders | undefined;
+  /** What is kept goes to the next process of this instance, and came from the one before. */
+  readonly rollout?: StoreOverRollout | undefined;
   /** How a process gets a track of the audit log for itself; absent: it has one that no other ever uses. */
   readonly claimTrack?: ClaimTrack;
   /** Resolves when clients can come: what is not needed for that is left until then. */
@@ -186,11 +189,11 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   );
   const kept =
     database === null && sharedStore === null
-      ? {}
+      ? keptInMemory(scope, around)
       : {
           keyed:
             sharedStore === null
-              ? durableKeys(store, loaded, report)
+              ? durableKeys(store, loaded, around)
               : sharedKeys(store, loaded, around.replicas),
           spent: spentIn(store),
           isSpentShared: sharedStore !== null,
@@ -237,7 +240,9 @@ function openAudit(
   loaded: LoadedConfig,
   around: HostSurroundings & { readonly instance: string; readonly caught: Caught },
 ): HostAudit {
-  const { stateDir, report, claimTrack, startedBy, instance, caught } = around;
+  const { stateDir, report, claimTrack, startedBy, instance, caught, rollout } = around;
+  // The former process of the instance writes its own track to its end, and no id of a call may be in both.
+  const own = rollout?.former === undefined ? instance : randomBytes(8).toString('hex');
   const folder = stateDir && auditFolderOf(stateDir, realConfigPath(loaded.file));
   let gaps = 0;
   const open = async () => {
@@ -248,7 +253,7 @@ function openAudit(
       folder,
       key: () => auditKey(loaded),
       claim: claimTrack ?? null,
-      process: { process: instance, pid: process.pid, program: ownIdentity().version, startedBy },
+      process: { process: own, pid: process.pid, program: ownIdentity().version, startedBy },
       report,
       gapFound: () => {
         gaps += 1;
@@ -256,8 +261,8 @@ function openAudit(
     });
   };
   const clock = containedClock(systemClock, caught);
-  const options = { clock, open, folder: folder ?? '', report, process: instance, caught };
-  return { mode, trail: scope.own(new AuditTrail(options)), gaps: () => gaps };
+  const options = { clock, open, folder: folder ?? '', report, process: own, caught };
+  return { mode, trail: scope.own(new AuditTrail(options)), gaps: () => gaps, process: own };
 }
 
 /** With a key nobody can forge a line who has no key: it is never done without, where one can be had. */
@@ -287,20 +292,44 @@ function foldersOfInstances(stateDir: string | null, env: Environment): readonly
 }
 
 function openStore(around: HostSurroundings): Store {
-  const { stateDir, database = null, sharedStore = null, report, serving } = around;
+  const { stateDir, database = null, sharedStore = null, report, serving, rollout } = around;
   const mustOutlive = around.servesBroker;
+  if (sharedStore !== null) rollout?.hasNothing();
   if (stateDir === null) return new MemoryStore({ clock: systemClock });
   const options = {
     clock: systemClock,
     report: ({ detail }: StoreProblem) => report(detail),
   };
   const files = openFilesStore(join(stateDir, 'store'), options);
+  rollout?.hasFiles(files);
   if (sharedStore !== null) return ownerStore(files, sharedStore, true);
   if (database === null) return files;
-  return ownerStore(
-    files,
-    openSqliteStore(database, { ...options, mustOutlive, ...(serving && { openAfter: serving }) }),
+  const opened = openSqliteStore(database, {
+    ...{ ...options, mustOutlive, former: rollout?.former },
+    ...(serving && { openAfter: serving }),
+  });
+  rollout?.hasDatabase(opened);
+  return ownerStore(files, opened);
+}
+
+/** Without a database: idempotency keys and their answers go from process to process of the instance. */
+function keptInMemory(
+  scope: Scope,
+  { rollout, replicas, report }: HostSurroundings,
+): { readonly keyed?: KeyedStore } {
+  if (rollout === undefined) return {};
+  const store = scope.own(
+    openMemoryInstead({
+      clock: systemClock,
+      report: ({ detail }: StoreProblem) => report(detail),
+      former: rollout.former,
+    }),
   );
+  rollout.hasDatabase(store);
+  const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
+  const answers = store.records('key-answers', { durability: 'durable' });
+  const parts = { clock: systemClock, keys, answers: async () => answers };
+  return { keyed: new KeyedRecords({ ...parts, replicas }) };
 }
 
 /** What was spent of the budgets of roles. */
@@ -345,7 +374,7 @@ const maxSharedResults = 2_048;
 function durableKeys(
   store: Store,
   { config, file }: LoadedConfig,
-  report: (line: string) => void,
+  { report, replicas }: HostSurroundings,
 ): KeyedStore {
   const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
   const name = 'key-answers';
@@ -366,7 +395,7 @@ function durableKeys(
     answers ??= open();
     return answers;
   };
-  return new KeyedRecords({ clock: systemClock, keys, answers: opened });
+  return new KeyedRecords({ clock: systemClock, keys, answers: opened, replicas });
 }
 
 interface NamedRecords {

@@ -173,7 +173,8 @@ export class PipelineParts implements CallParts {
     const redact = (text: string, isCut: boolean) =>
       isCut ? secrets.redactor.cut(text) : secrets.redactor.text(text);
     const roleOf = (principal: Principal) => this.access.roleOf(principal);
-    return new CallAudit({ ...audit, clock: this.clock, process: instance, redact, roleOf });
+    const process = audit.process ?? instance;
+    return new CallAudit({ ...audit, clock: this.clock, process, redact, roleOf });
   }
 
   #serverParts({ edges, events, identity, hasClients, store }: HostParts): ServerParts {

@@ -104,6 +104,16 @@ export class FileStore implements Store {
     return problem === null ? { ok: true } : { ok: false, problem };
   }
 
+  /**
+   * The next process of the instance has the files from now on: what is forgetful is not written here any more. Durable
+   * records are written as before, because several processes do that.
+   */
+  async handOver(): Promise<void> {
+    this.#timer[Symbol.dispose]();
+    this.#housekeeping.stop();
+    await this.#pending.handOver();
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#end();
     return this.#closing;

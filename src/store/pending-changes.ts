@@ -3,7 +3,8 @@
 // A forgetful change is visible to readers at once and never fails its caller: what the disk
 // refuses is kept in memory, reported once, and tried again soon (`retry.ts`), also when the store
 // is closed. A durable change is written in its turn or refused; until a refused one has been
-// written after all, the store is not healthy.
+// written after all, the store is not healthy. Once the next process of an instance has taken over, forgetful changes of
+// this one are dropped: they would replace what that one has written.
 
 import { type Clock, within } from '../kernel/clock.ts';
 import { ignored } from '../kernel/contain.ts';
@@ -48,6 +49,7 @@ export class PendingChanges {
   readonly #lanes = new Lanes();
   #problem: string | null = null;
   #isClosed = false;
+  #isHandedOver = false;
 
   constructor(parts: PendingParts) {
     this.#parts = parts;
@@ -74,13 +76,15 @@ export class PendingChanges {
 
   /** Visible to readers at once; resolves when it is on the disk, or known to have failed. */
   async change(file: string, record: StoredRecord | null): Promise<void> {
+    if (this.#isHandedOver) return;
     const change = this.#note(file, record);
     await this.inTurn(collectionOf(file), () => this.#save(file, change));
   }
 
   /** The same, for a caller that has the turn already. */
-  changeNow(file: string, record: StoredRecord | null): Promise<void> {
-    return this.#save(file, this.#note(file, record));
+  async changeNow(file: string, record: StoredRecord | null): Promise<void> {
+    if (this.#isHandedOver) return;
+    await this.#save(file, this.#note(file, record));
   }
 
   /**
@@ -124,6 +128,14 @@ export class PendingChanges {
     this.inTurn(collection, task).catch(ignored);
   }
 
+  /** What is under way is written; what a failing disk has not taken by then is dropped, and so is what comes later. */
+  async handOver(): Promise<void> {
+    this.#isHandedOver = true;
+    await within(this.#parts.clock, endMs, this.#lanes.idle());
+    this.#unsaved.clear();
+    this.#retry[Symbol.dispose]();
+  }
+
   /** Accepts no more changes, and writes what is left, within a time: a disk that hangs must not keep the process. */
   async end(): Promise<void> {
     this.#isClosed = true;
@@ -156,6 +168,8 @@ export class PendingChanges {
 
   async #save(file: string, change: Change): Promise<void> {
     const { files, complaints, disk } = this.#parts;
+    // It waited for the disk for so long that the next process has taken over.
+    if (this.#isHandedOver && !this.#unsaved.has(file)) return;
     try {
       // One of a newer Holdfast stays, for that.
       if (!(await files.isOfNewer(file))) await files.write(file, change.record);

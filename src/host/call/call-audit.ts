@@ -19,6 +19,8 @@ export interface HostAudit {
   readonly trail: AuditTrail;
   /** How often lines that were written were found to be gone; absent: that is not known. */
   readonly gaps?: () => number;
+  /** The process that writes, where that is not the instance: one of several processes of it in a rollout. */
+  readonly process?: string;
 }
 
 export interface CallAuditParts extends HostAudit {

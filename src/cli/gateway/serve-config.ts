@@ -27,6 +27,7 @@ import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import type { Replicas } from './replicas.ts';
+import { openRollouts } from './rollouts.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
 import { openSharedStore } from './shared-store.ts';
@@ -51,6 +52,7 @@ export async function serveConfig(
   };
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
+  using rollouts = openRollouts(shell, inUse, (error) => host.defects.caught('a rollout', error));
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
@@ -78,6 +80,7 @@ export async function serveConfig(
       sharedStore: shared?.store,
       replicas,
       startedBy,
+      rollout: rollouts,
       serving,
     },
     onEvent: (event) => {
@@ -102,14 +105,18 @@ export async function serveConfig(
     host.startPinned();
     using _watching = followConfig(shell, host, inUse, loaded.state);
     const ownsDatabase = instance !== undefined && keepsState;
+    inUse.onTaken = () => rollouts.policyChanged();
     const afterFirstRequests = () => {
       letYoungGenerationGrow();
       serves();
     };
-    const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
+    const onServing = () => {
+      rollouts.serving();
+      void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
+    };
     const broker = () => workers?.state ?? null;
     const common = { host, gateway, loaded, invocation, instance, broker, replicas };
-    const served = { ...common, shared: shared?.store, inUse, ownsDatabase, onServing };
+    const served = { ...common, shared: shared?.store, inUse, rollouts, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);
       const { forConnect, listen } = options;

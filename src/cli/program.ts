@@ -17,6 +17,7 @@ import { addLogs } from './commands/logs.ts';
 import { addReload, addShutdown, addStart, addStop } from './commands/operate.ts';
 import { addProxy } from './commands/proxy.ts';
 import { addRole } from './commands/role.ts';
+import { addRollout } from './commands/rollout.ts';
 import { addSearch } from './commands/search.ts';
 import { addServe } from './commands/serve.ts';
 import { addStatus } from './commands/status.ts';
@@ -68,7 +69,7 @@ export function createProgram(shell: Shell, version: string, perform: Perform): 
     .addHelpText('after', help);
   const commands = [
     ...[addServe, addConnect, addCall, addTools, addSearch, addStatus, addCheck],
-    ...[addLogs, addReload, addStart, addStop, addShutdown],
+    ...[addLogs, addReload, addStart, addStop, addRollout, addShutdown],
     ...[addBroker, addProxy, addRole, addTokenCommands, addAudit, addTrust, addDoctor, addDemo],
   ];
   for (const add of commands) add(program, perform);

@@ -125,7 +125,7 @@ export interface HostSurroundings {
   readonly holder?: InstanceHolder | undefined;
   readonly startedBy: string;
   /** What knows about rollouts of the program; absent: there are none. */
-  readonly rollout?: RolloutState | undefined;
+  readonly rollouts?: RolloutState | undefined;
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
@@ -220,7 +220,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     identity: ownIdentity(),
     instance,
     startedBy: around.startedBy,
-    rollout: around.rollout,
+    rollout: around.rollouts,
     events,
     hasClients: around.hasClients ?? false,
     processors: availableParallelism(),

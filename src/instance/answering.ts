@@ -61,6 +61,8 @@ export async function operatorAnswer(
     case 'reload':
       if (ask.server !== undefined) return await operations.reload(ask.server);
       return await operations.reloadConfig({ dryRun: ask.dryRun ?? false });
+    case 'rollout':
+      return await operations.rollout();
     case 'shutdown':
       return await operations.shutdown();
   }

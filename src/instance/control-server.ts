@@ -210,7 +210,7 @@ interface OperatorServer {
 }
 
 /** Requests that begin something. */
-const begins: ReadonlySet<string> = new Set(['call', 'start', 'reload']);
+const begins: ReadonlySet<string> = new Set(['call', 'start', 'reload', 'rollout']);
 
 /** One operator's connection. */
 class Operator {

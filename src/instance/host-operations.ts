@@ -2,7 +2,7 @@
 
 import type { ReadConfig } from '../config/load.ts';
 import type { HostForCommands } from '../host/command-face.ts';
-import type { InstanceFacts, InstanceOperations, Operations } from './operations.ts';
+import type { InstanceFacts, InstanceOperations, Operations, RolloutTold } from './operations.ts';
 
 export function hostOperations(host: HostForCommands): Operations {
   return {
@@ -31,13 +31,15 @@ export interface InstanceHooks {
   /** It is used from now on. */
   readonly taken: (config: ReadConfig) => void;
   readonly facts: () => Promise<InstanceFacts>;
+  /** Throws a Fault. */
+  readonly rollout: () => Promise<RolloutTold>;
   /** Begins the end of the process. */
   readonly shutdown: () => Promise<void>;
 }
 
 export function instanceOperations(
   host: HostForCommands,
-  { readConfig, taken, facts, shutdown }: InstanceHooks,
+  { readConfig, taken, facts, rollout, shutdown }: InstanceHooks,
 ): InstanceOperations {
   return {
     ...hostOperations(host),
@@ -55,6 +57,7 @@ export function instanceOperations(
       const disabled = [...loaded.disabled].map(([name, cause]) => ({ name, cause }));
       return { ...host.planFor(loaded), failed: [], disabled, isDone: false };
     },
+    rollout,
     shutdown,
   };
 }

@@ -96,6 +96,32 @@ export interface InstanceFacts {
 /** An older instance tells less. */
 export type InstanceStatus = HostStatus & Partial<InstanceFacts>;
 
+/** Another version serves. */
+export interface RolloutDone {
+  readonly kind: 'rolled';
+  /** The versions of the program. */
+  readonly from: string;
+  readonly to: string;
+  /** The process that stays the same. */
+  readonly holder: number;
+  readonly tookMs: number;
+  /** How long nothing new was begun. */
+  readonly pauseMs: number;
+  /** How many of them went along. */
+  readonly servers: number;
+  readonly sessions: number;
+  /** What was not carried over, each in a few words. */
+  readonly left: readonly string[];
+}
+
+/** How a rollout has ended that was asked for. */
+export type RolloutTold =
+  | RolloutDone
+  /** The version before serves on. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly detail: string }
+  /** It has not begun, and is done later. */
+  | { readonly kind: 'pending'; readonly detail: string };
+
 /** What only a running instance can do. */
 export interface InstanceOperations extends Operations {
   stop(server: string): Promise<void>;
@@ -105,6 +131,8 @@ export interface InstanceOperations extends Operations {
   reload(server: string): Promise<void>;
   /** Reads the config again and applies what has changed. */
   reloadConfig(options: { readonly dryRun: boolean }): Promise<ReloadedConfig>;
+  /** Moves the instance to the installed version; resolves when that serves, has failed, or has to wait long. */
+  rollout(): Promise<RolloutTold>;
   /** Resolves when it has begun to end. */
   shutdown(): Promise<void>;
 }

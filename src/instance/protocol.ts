@@ -83,6 +83,7 @@ export const askSchema = z.discriminatedUnion('ask', [
   z.object({ ask: z.literal('stop'), server }),
   z.object({ ask: z.literal('output'), server, place: z.number().int() }),
   z.object({ ask: z.literal('reload'), server: server.optional(), dryRun: z.boolean().optional() }),
+  z.object({ ask: z.literal('rollout') }),
   z.object({ ask: z.literal('shutdown') }),
 ]);
 

@@ -11,6 +11,7 @@ import type {
   InstanceStatus,
   ListedTools,
   ReloadedConfig,
+  RolloutTold,
 } from './operations.ts';
 
 /** Both sides are of the same protocol version, so that an answer has the type of its request. */
@@ -46,6 +47,7 @@ export function remoteInstance(client: ControlClient): InstanceOperations {
     output: (server, place) => ask<OutputPage>({ ask: 'output', server, place }),
     reload: (server) => ask({ ask: 'reload', server }),
     reloadConfig: ({ dryRun }) => ask<ReloadedConfig>({ ask: 'reload', dryRun }),
+    rollout: () => ask<RolloutTold>({ ask: 'rollout' }),
     shutdown: () => ask({ ask: 'shutdown' }),
   };
 }

@@ -24,6 +24,7 @@ export type Handled =
   | 'news for clients'
   | 'the control socket'
   | 'the config file'
+  | 'a rollout'
   | 'the tokens'
   | 'the audit log'
   | 'the shared store'

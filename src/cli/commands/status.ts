@@ -13,6 +13,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { withLastFailures, withoutMended } from '../last-failure.ts';
 import { gapsText, unwrittenText } from '../render/audit-lines.ts';
+import { rolloutText } from '../render/rollout-line.ts';
 import {
   limitsNote,
   type StatusView,
@@ -37,7 +38,8 @@ file as it is now is not used ("untrusted", "invalid", or "waiting" for a reload
 that have changed in it and apply only to a new start, and "refused": {"unauthorized", "notFound"}, the requests
 over HTTP that were refused before they were anybody's, and "broker": null, or {"url", "as", "state", "since", "lastError",
 "links", "workers"}, its link to the broker ("state" is "connected", "connecting", "lost" or "refused"), and "budgets": [{"role", "per", "principal", "limits": [{"limit",
-"limitValue", "spent", "freesAt"}]}], what is spent of the budgets of roles. "stateHidden" of a server: whether the state directory is hidden from its process. With a
+"limitValue", "spent", "freesAt"}]}], what is spent of the budgets of roles. "rollout" is "stable", "pending", "running" or "failed", and "rollouts": {"cause", "at", "count", "generation",
+"launchPathStable"}, or null without an instance. "stateHidden" of a server: whether the state directory is hidden from its process. With a
 server named, "servers" has only that one and "timeline" its latest events. --watch --json prints one such line for each change.
 
 Examples:
@@ -100,7 +102,8 @@ async function viewOf(shell: Shell, target: StatusTarget, stateDir: string): Pro
   // A problem that this command has found itself was told already.
   const notUsed = loaded === undefined ? undefined : notUsedText(status, now);
   const waiting = needsStart(status);
-  const warnings = [notUsed, waiting && `${waiting.told}; ${waiting.remedy}`];
+  const rolling = isLive ? rolloutText(status, now) : undefined;
+  const warnings = [notUsed, waiting && `${waiting.told}; ${waiting.remedy}`, rolling];
   const told = warnings.filter((text) => text !== undefined);
   const common = { warnings: told, now, steps, access };
   if (isLive) return { status, history, current: history, instanceState: 'running', ...common };
@@ -155,7 +158,10 @@ const keptEvents = 200;
 /** The host of this command is not an instance that anybody could connect to. */
 function jsonText(view: StatusView, server: string | undefined): string {
   const { status, history, instanceState, access = null } = view;
-  const none = { instance: null, startedBy: null, uptimeMs: null, pid: null, url: null };
+  const none = {
+    ...{ instance: null, startedBy: null, uptimeMs: null, pid: null, url: null },
+    rollouts: null,
+  };
   const more = {
     clients: null,
     differing: [],

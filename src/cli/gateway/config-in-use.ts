@@ -12,6 +12,8 @@ export class ConfigInUse {
   readonly #read: () => Promise<ReadConfig>;
   #used: ReadConfig;
   #since: number;
+  /** Called each time a config was taken over. */
+  onTaken: () => void = () => {};
   /** The state of the files that were read last and not used. */
   #refused: string | undefined;
 
@@ -48,6 +50,7 @@ export class ConfigInUse {
   take(used: ReadConfig): void {
     if (used.state !== this.#used.state) this.#since = this.#clock.wallNow();
     this.#used = used;
+    this.onTaken();
   }
 
   async facts(): Promise<UsedConfig> {

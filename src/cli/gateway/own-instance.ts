@@ -25,10 +25,12 @@ import { FileTooLarge } from '../../kernel/file-too-large.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { BrokerState } from '../../observe/broker-state.ts';
 import { isStoredKey } from '../../policy/stored-key.ts';
+import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import { heldFault } from '../held-instance.ts';
 import { remark, type Shell } from '../shell.ts';
 import { pause } from '../target.ts';
 import type { ConfigInUse } from './config-in-use.ts';
+import { rolloutTold } from './rollout-told.ts';
 
 /** Undefined if it cannot be one. Throws a Fault if another process is it; one that is ending is waited for. */
 export async function claimedInstance(
@@ -105,6 +107,7 @@ export interface ControlParts {
   readonly gateway: Gateway;
   readonly outgoing: OutgoingBudget;
   readonly inUse: ConfigInUse;
+  readonly rollouts: Pick<ServingRollouts, 'ask'>;
   readonly keepsKeys: boolean;
   /** Where it serves MCP over HTTP; null: nowhere. */
   readonly url: string | null;
@@ -118,7 +121,7 @@ export interface ControlParts {
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, inUse, keepsKeys, url, refused, broker, env }: ControlParts,
+  { host, gateway, outgoing, inUse, rollouts, keepsKeys, url, refused, broker, env }: ControlParts,
 ): Promise<Control> {
   let end = () => {};
   let isAsked = false;
@@ -166,6 +169,7 @@ export async function startControl(
       readConfig: () => inUse.read(),
       taken: (config) => inUse.take(config),
       facts,
+      rollout: async () => rolloutTold(await rollouts.ask()),
       shutdown: async () => {
         // Before it is answered: who asks for the end may start the next one at once.
         await instance.tellEnding();

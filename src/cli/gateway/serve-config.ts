@@ -8,10 +8,12 @@ import type { LoadedConfig } from '../../config/loaded.ts';
 import { Gateway } from '../../downstream/gateway.ts';
 import type { Replica } from '../../downstream/replica.ts';
 import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
+import type { CallObserver } from '../../host/call/call-observer.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
+import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
 import type { ServeOptions } from '../commands/serve.ts';
@@ -27,9 +29,11 @@ import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import type { Replicas } from './replicas.ts';
+import { openRollouts } from './rollouts.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
 import { openSharedStore } from './shared-store.ts';
+import { testHooks } from './test-hooks.ts';
 
 /** The first requests come before what is not needed for them: the database takes a tenth of a second. */
 const firstRequestsMs = 500;
@@ -51,6 +55,7 @@ export async function serveConfig(
   };
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
+  using rollouts = openRollouts(shell, inUse, (error) => host.defects.caught('a rollout', error));
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
@@ -78,6 +83,7 @@ export async function serveConfig(
       sharedStore: shared?.store,
       replicas,
       startedBy,
+      rollout: rollouts,
       serving,
       holder: shell.holder,
     },
@@ -100,20 +106,24 @@ export async function serveConfig(
       loaded,
       options,
     );
+    const hooks = hooksOf(shell, rollouts);
+    if (hooks !== undefined) host.observers.add(hooks);
     host.startPinned();
     using _watching = followConfig(shell, host, inUse, loaded.state);
     const ownsDatabase = instance !== undefined && keepsState;
+    inUse.onTaken = () => rollouts.policyChanged();
     const afterFirstRequests = () => {
       letYoungGenerationGrow();
       serves();
     };
     const onServing = () => {
       shell.holder?.serving();
+      rollouts.serving();
       shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     };
     const broker = () => workers?.state ?? null;
     const common = { host, gateway, loaded, invocation, instance, broker, replicas };
-    const served = { ...common, shared: shared?.store, inUse, ownsDatabase, onServing };
+    const served = { ...common, shared: shared?.store, inUse, rollouts, ownsDatabase, onServing };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);
       const { forConnect, listen } = options;
@@ -124,6 +134,15 @@ export async function serveConfig(
   } finally {
     await host.close();
   }
+}
+
+/** The holder learns of a use by a message; without one nothing outlasts this process. */
+function hooksOf({ env }: Shell, rollouts: ServingRollouts): CallObserver | undefined {
+  return testHooks(env, {
+    used: (name) => void process.send?.({ kind: 'hook-used', name }),
+    crash: () => process.kill(process.pid, 'SIGKILL'),
+    rollOut: () => rollouts.request(),
+  });
 }
 
 /** A gateway for one client serves no workers: it keeps nothing that a call of theirs could be answered from later. */

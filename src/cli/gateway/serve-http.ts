@@ -37,7 +37,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   await using access = http.auth === 'none' ? undefined : await openAccess(served);
   const opened = access?.opened;
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
-  const { inUse, ownsDatabase, broker } = served;
+  const { inUse, rollouts, ownsDatabase, broker } = served;
   // Only the owner of a database: others would keep them in files that any gateway reads.
   const sessions = ownsDatabase ? sessionsOf(served) : undefined;
   const { shared } = served;
@@ -68,7 +68,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const { url } = front;
   const { env } = shell;
   const refused = () => front.refused;
-  const common = { host, gateway, outgoing, inUse, keepsKeys: ownsDatabase, broker, env };
+  const common = { host, gateway, outgoing, inUse, rollouts, keepsKeys: ownsDatabase, broker, env };
   const parts = { ...common, url, refused };
   const control = instance && (await startControl(instance, parts));
   // When it is certain that it will be shown.

@@ -15,9 +15,9 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
   const { shell } = served.invocation;
   if (instance === undefined) throw new Fault('unavailable', 'there is no place for its socket');
   const outgoing = new OutgoingBudget(host.clock, (line) => remark(shell, line));
-  const { inUse, ownsDatabase: keepsKeys, broker } = served;
+  const { inUse, rollouts, ownsDatabase: keepsKeys, broker } = served;
   const { env } = shell;
-  const common = { host, gateway, outgoing, inUse, keepsKeys, broker, env };
+  const common = { host, gateway, outgoing, inUse, rollouts, keepsKeys, broker, env };
   const parts = { ...common, url: null, refused: () => null };
   const control = await startControl(instance, parts);
   served.onServing();

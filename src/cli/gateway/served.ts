@@ -5,6 +5,7 @@ import type { Gateway } from '../../downstream/gateway.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import type { OwnInstance } from '../../instance/instance.ts';
 import type { BrokerState } from '../../observe/broker-state.ts';
+import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Invocation } from '../invocation.ts';
 import type { ConfigInUse } from './config-in-use.ts';
@@ -19,6 +20,8 @@ export interface Served {
   /** What it shares with other gateways. */
   readonly shared: Store | undefined;
   readonly inUse: ConfigInUse;
+  /** Rollouts of this process. */
+  readonly rollouts: ServingRollouts;
   /** Where other gateways may use the same store. */
   readonly replicas: Replicas | undefined;
   /** What it keeps outlives the process. */

@@ -1,0 +1,36 @@
+// The rollouts of a gateway: which files it was started by, what the config says, and the line that reports how one
+// has ended.
+
+import { ownIdentity } from '../../host/identity.ts';
+import type { Caught } from '../../kernel/contain.ts';
+import type { Rolled } from '../../rollout/conductor.ts';
+import type { RolloutOutcome } from '../../rollout/rollout-state.ts';
+import { ServingRollouts, type ServingRolloutsParts } from '../../rollout/serving-rollouts.ts';
+import { remark, type Shell } from '../shell.ts';
+import type { ConfigInUse } from './config-in-use.ts';
+
+/** `hands`: the holder of this process, and how it hands over; absent: it has no holder. */
+export function openRollouts(
+  shell: Shell,
+  inUse: ConfigInUse,
+  caught: Caught,
+  more: Partial<Pick<ServingRolloutsParts, 'hands' | 'history' | 'origin'>> = {},
+): ServingRollouts {
+  const { version: program } = ownIdentity();
+  return new ServingRollouts({
+    clock: shell.clock,
+    launchPath: process.argv[1] ?? '',
+    isAuto: () => inUse.used.config.rollout === 'auto',
+    origin: { program, instance: '' },
+    report: (result) => remark(shell, reportText(result)),
+    caught,
+    ...more,
+  });
+}
+
+function reportText(result: Rolled | Extract<RolloutOutcome, { readonly kind: 'failed' }>): string {
+  if (result.kind === 'failed') {
+    return `the rollout has failed, and this version serves on: ${result.cause.detail}`;
+  }
+  return `holdfast ${result.to} has taken over from ${result.from}`;
+}

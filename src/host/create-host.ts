@@ -211,7 +211,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     release: () => scope[Symbol.asyncDispose](),
   });
   specOf = (server) => core.specOf(server);
-  if (restored) core.restore(restored).catch(ignored);
+  if (restored) core.restore(restored);
   return core;
 }
 

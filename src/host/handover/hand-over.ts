@@ -2,6 +2,7 @@
 // know is written down at one moment. What was begun here goes on with what was given away; nothing of it is
 // restarted, stopped, counted or stored here any more.
 
+import type { Connection } from '../../upstream/connection.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
 import type { HandedHost, HandOverTo } from './handed-host.ts';
 import { type HandedCounts, type HostState, hostStateVersion } from './host-state.ts';
@@ -18,7 +19,7 @@ export async function handOver(
   identified: () => Identified,
   to: HandOverTo,
 ): Promise<HandedHost> {
-  const { registry, roleBudgets, cache } = parts;
+  const { registry, roleBudgets, cache, tasks } = parts;
   // A list that is read now is not stored any more: it is written down below.
   parts.isHandedOver = true;
   let id = 0;
@@ -30,12 +31,18 @@ export async function handOver(
   // From here on at one moment.
   const { hits, misses } = cache.stats();
   const entries = [...cache.written()];
+  const ids = new Map<Connection | undefined, number>();
+  for (const [, slots] of given) {
+    for (const [slot, one] of slots) ids.set(slot.supervisor.connection, one.id);
+  }
+  const begun = tasks.take((connection) => ids.get(connection));
   const state: HostState = {
     version: hostStateVersion,
     ...identified(),
     startsAgain: registry.startsAgainOfRemoved,
     servers: given.map(([server, slots]) => server.handOver(slots)),
     counts: takenCounts(parts),
+    tasks: { next: tasks.next, begun: [...begun] },
     budgets: budgets.map(({ key, mark, calls, bytes, minute = [] }) => {
       return { key, mark, calls, bytes, minute: minute.map(([at, count]) => [at, count]) };
     }),

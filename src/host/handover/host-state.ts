@@ -192,6 +192,24 @@ const spent = z.object({
   minute: z.array(z.tuple([z.number(), count])),
 });
 
+const task = z.object({
+  /** The number of its connection. */
+  connection: count,
+  server: text,
+  tool: text.nullable(),
+  era,
+  client: text,
+  principal: z.object({ id: text, role: text.nullable() }),
+  token: count,
+  progressToken: text.nullable(),
+  serial: count,
+  taskId: text,
+  isOver: z.boolean(),
+  isHeld: z.boolean(),
+  description: text.nullable(),
+  leftMs: ms,
+});
+
 const cache = z.object({
   hits: count,
   misses: count,
@@ -209,6 +227,7 @@ const hostState = z.object({
   startsAgain: count,
   servers: z.array(server),
   counts,
+  tasks: z.object({ next: z.int().min(1), begun: z.array(task) }),
   budgets: z.array(spent),
   cache,
 });

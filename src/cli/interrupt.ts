@@ -2,13 +2,22 @@
 // stopped properly, and the command ends with the signal's exit code. The second one ends the
 // process at once, and the reaper ends what it had running. Node cannot do that by itself: its exit
 // waits for every thread, and one that waits for a disk may never end. So the signal does it, as if
-// nobody had listened for it.
+// nobody had listened for it. Below a pid-holder they come from it, once each: what a terminal or a service
+// manager sends to this process as well means nothing.
 
 import { signalExitCodes } from './exit-codes.ts';
 
 type SignalName = keyof typeof signalExitCodes;
 
 const signalNames = Object.keys(signalExitCodes) as SignalName[];
+
+/** A pid-holder that passes signals on. */
+export interface SignalSource {
+  listen(news: {
+    readonly signal: (name: SignalName) => void;
+    readonly hangup: () => void;
+  }): unknown;
+}
 
 /** Thrown where an interrupt ended the waiting; the exit code is the signal's. */
 export class Interrupted extends Error {
@@ -21,22 +30,30 @@ export class Interrupt {
   #name: SignalName | undefined;
 
   /** Handles the signals of the process from now on. */
-  listen(from: NodeJS.Process): void {
+  listen(from: NodeJS.Process, holder?: SignalSource): void {
     for (const name of signalNames) {
       from.on(name, () => {
-        if (this.signal.aborted) {
-          // The terminal has just shown `^C`, maybe after a line of ours.
-          const lineBreak = from.stderr.isTTY ? '\n' : '';
-          from.stderr.write(`${lineBreak}holdfast: stopped at once\n`);
-          this.release(from);
-          from.kill(from.pid, name);
-          // Process 1 is not ended by a signal.
-          from.exit(signalExitCodes[name]);
-        }
-        this.#name = name;
-        this.#controller.abort();
+        if (holder === undefined) this.#came(from, name);
       });
     }
+    holder?.listen({
+      signal: (name) => this.#came(from, name),
+      hangup: () => this.#came(from, 'SIGHUP'),
+    });
+  }
+
+  #came(from: NodeJS.Process, name: SignalName): void {
+    if (this.signal.aborted) {
+      // The terminal has just shown `^C`, maybe after a line of ours.
+      const lineBreak = from.stderr.isTTY ? '\n' : '';
+      from.stderr.write(`${lineBreak}holdfast: stopped at once\n`);
+      this.release(from);
+      from.kill(from.pid, name);
+      // Process 1 is not ended by a signal.
+      from.exit(signalExitCodes[name]);
+    }
+    this.#name = name;
+    this.#controller.abort();
   }
 
   /** From now on a signal ends the process, whatever its threads do: before it exits. */

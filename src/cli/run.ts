@@ -2,6 +2,7 @@
 // reported before is reported here. The process ends only after its output was written.
 
 import { ownIdentity } from '../host/identity.ts';
+import { holderOf } from '../rollout/holder-client.ts';
 import { report } from './command-failure.ts';
 import { assertLogLevel } from './command-verbosity.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -15,15 +16,17 @@ import {
 } from './program.ts';
 import { complain, type Shell, shellOf, withConfig } from './shell.ts';
 
-const shell = shellOf(process);
+const holder = holderOf(process);
+const shell = shellOf(process, holder);
 // An internal error outside every call; the reaper ends what was running.
-process.on('uncaughtException', (error) => exit(report(error, { shell, isJson: false })));
+process.on('uncaughtException', (error) => exit(report(error, { shell, isJson: false }), false));
 const exitCode = await run(process.argv.slice(2), shell);
 await Promise.all([shell.out.flushed(), shell.err.flushed()]);
 exit(outputLost(shell) ? exitCodes.unavailable : exitCode);
 
 /** Waits for a thread that a disk holds up; a signal ends that. */
-function exit(code: number): never {
+function exit(code: number, isInOrder = true): never {
+  holder?.exiting(isInOrder);
   shell.interrupt.release(process);
   process.exit(code);
 }

@@ -4,6 +4,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { printableLine } from '../kernel/printable.ts';
 import { systemClock } from '../kernel/system-clock.ts';
+import type { HolderClient } from '../rollout/holder-client.ts';
 import { includes, type LogLevel, logLevelFrom } from './command-verbosity.ts';
 import { Interrupt } from './interrupt.ts';
 import { type NextSteps, nextSteps } from './next-step.ts';
@@ -20,12 +21,14 @@ export interface Shell {
   logs(level: LogLevel): boolean;
   /** For every message that may advise a command. */
   readonly steps: NextSteps;
+  /** In a serving process: what started it, and what its pid is known by. */
+  readonly holder?: HolderClient | undefined;
 }
 
-export function shellOf(real: NodeJS.Process): Shell {
+export function shellOf(real: NodeJS.Process, holder?: HolderClient): Shell {
   const { env, stdin } = real;
   const interrupt = new Interrupt();
-  interrupt.listen(real);
+  interrupt.listen(real, holder);
   const level = logLevelFrom(env['HOLDFAST_LOG']);
   return {
     out: new Output(real.stdout as NodeJS.WriteStream, env),
@@ -37,6 +40,7 @@ export function shellOf(real: NodeJS.Process): Shell {
     interrupt,
     logs: (asked) => includes(level, asked),
     steps: nextSteps(undefined),
+    holder,
   };
 }
 

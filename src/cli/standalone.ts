@@ -5,7 +5,7 @@
 import type { ReadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/loaded.ts';
 import type { HostForCommands } from '../host/command-face.ts';
-import type { OpenedHost } from '../host/create-host.ts';
+import type { InstanceHolder, OpenedHost } from '../host/create-host.ts';
 import type { HostForGateway } from '../host/gateway-face.ts';
 import { ownIdentity } from '../host/identity.ts';
 import { contain } from '../kernel/contain.ts';
@@ -40,6 +40,8 @@ export interface CommandHostOptions {
     readonly startedBy: 'serve' | 'connect';
     /** Resolves when clients can come. */
     readonly serving: Promise<unknown>;
+    /** The parent of its servers, where that is another process. */
+    readonly holder: InstanceHolder | undefined;
   };
   /** Called for every event of the servers. */
   readonly onEvent?: (event: HostEvent) => void;
@@ -82,6 +84,7 @@ export async function openHost(
     sharedStore: options.gateway?.sharedStore ?? null,
     replicas: options.gateway?.replicas,
     ...(options.gateway && { serving: options.gateway.serving }),
+    holder: options.gateway?.holder,
     claimTrack: trackClaims(ownIdentity().version, () => shell.clock.wallNow()),
     startedBy: options.gateway?.startedBy ?? 'command',
     hasClients: options.gateway !== undefined,

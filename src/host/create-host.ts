@@ -41,6 +41,7 @@ import { sealedRecords } from '../store/sealed-records.ts';
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
+import type { ProcessHolder } from '../supervise/process/start/process-starter.ts';
 import { createSpawner } from '../supervise/process/start/spawn.ts';
 import { LazyHttpClient } from '../upstream/http/lazy-http-client.ts';
 import type { HostAudit } from './call/call-audit.ts';
@@ -94,6 +95,11 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
   return host;
 }
 
+/** The pid-holder of a gateway, which gives its instance a name. */
+export interface InstanceHolder extends ProcessHolder {
+  readonly instance: string;
+}
+
 export interface HostSurroundings {
   readonly env: Environment;
   readonly folder: string;
@@ -110,16 +116,14 @@ export interface HostSurroundings {
   readonly claimTrack?: ClaimTrack;
   /** Resolves when clients can come: what is not needed for that is left until then. */
   readonly serving?: Promise<unknown>;
+  /** The parent of its servers; absent: this process. */
+  readonly holder?: InstanceHolder | undefined;
   readonly startedBy: string;
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
-  /** The id of the instance, if another process of it was there before; absent: a new one. */
-  readonly instance?: string | undefined;
   /** What that process has handed over, if that is known already; see `restore` of the gateway's face. */
   readonly restored?: RestoredHost | undefined;
-  /** Takes over processes of the serving process before this one. */
-  readonly adopt?: Edges['adopt'];
   /** Servers that are reached in another way than their config says. */
   readonly connectors?: Edges['connectors'];
 }
@@ -143,7 +147,8 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const { stateDir, database = null, sharedStore = null, env, report } = around;
   const clock = systemClock;
   const { restored } = around;
-  const instance = restored?.state.instance ?? around.instance ?? randomBytes(8).toString('hex');
+  const named = restored?.state.instance ?? around.holder?.instance;
+  const instance = named ?? randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
   const opened = scope.own(openStore(around));
   let store: Store = opened;
@@ -168,6 +173,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     createSpawner({
       ...{ clock, instance, stateDir, sourceEnv: env, notice: report },
       hidden: foldersOfInstances(stateDir, env),
+      holder: around.holder,
     }),
   );
   const kept =
@@ -193,7 +199,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
       http,
       sourceEnv: env,
       readSecret: readSecretFile,
-      ...(around.adopt && { adopt: around.adopt }),
+      adopt: spawner.adopt,
       ...(around.connectors && { connectors: around.connectors }),
     },
     config: loaded.config,
@@ -208,6 +214,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     processors: availableParallelism(),
     readEntry: (name, entry) => readEntry(name, entry, around),
     readConfig: (input) => readConfig(input, around),
+    leave: () => spawner.leave(),
     release: () => scope[Symbol.asyncDispose](),
   });
   specOf = (server) => core.specOf(server);

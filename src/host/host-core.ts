@@ -367,7 +367,8 @@ export class HostCore implements HostForCommands, HostForGateway {
       const { instance } = this.#given;
       return { instance, generation: this.#generation, uptimeMs: this.#status.uptimeMs };
     };
-    return handOver(this.parts, identified, to);
+    const leave = () => this.#given.leave?.() ?? Promise.resolve();
+    return handOver(this.parts, identified, to, leave);
   }
 
   takeCounts(): HandedCounts {

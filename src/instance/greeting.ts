@@ -62,6 +62,7 @@ export function factsIn(said: unknown): ClientFacts {
 }
 
 export interface InstanceIdentity {
+  readonly pid: number;
   readonly program: string;
   readonly instance: string;
   /** Idempotency keys survive its end. */
@@ -76,7 +77,7 @@ export function welcomeFor(
   refusal: 'draining' | 'busy' | undefined,
   differs: readonly string[] = [],
 ): { readonly welcome: Welcome; readonly greeting?: ControlGreeting } {
-  const { program, instance, keepsKeys, startedBy } = identity;
+  const { program, instance, keepsKeys, startedBy, pid } = identity;
   const greeting = greetingSchema.safeParse(said).data;
   if (greeting !== undefined && refusal !== undefined) {
     const detail = refusalDetails[refusal];
@@ -92,7 +93,7 @@ export function welcomeFor(
   }
   const welcome = { welcome: 'holdfast', version: protocolVersion, program, instance } as const;
   const more = differs.length === 0 ? {} : { differs: [...differs] };
-  return { welcome: { ...welcome, pid: process.pid, keepsKeys, startedBy, ...more }, greeting };
+  return { welcome: { ...welcome, pid, keepsKeys, startedBy, ...more }, greeting };
 }
 
 const refusalDetails = {

@@ -31,6 +31,11 @@ export class OwnInstance implements AsyncDisposable {
     this.#clock = clock;
   }
 
+  /** By which it is known, and signalled: that of the pid-holder where there is one. */
+  get pid(): number {
+    return this.#self.pid;
+  }
+
   /** The windows whose variables have other values than those of this process. */
   get differing(): readonly DifferingWindow[] {
     return this.#control?.differing ?? [];
@@ -76,25 +81,42 @@ export class OwnInstance implements AsyncDisposable {
 /** How long a process that cannot be judged by its pid may take until it listens. */
 const foreignStartMs = 60_000;
 
+export interface InstanceClaim {
+  readonly program: string;
+  readonly startedBy: 'serve' | 'connect';
+  /** Of the pid-holder; absent: this process has none. */
+  readonly pid?: number | undefined;
+}
+
 /** Throws a Fault, or an error of the system if the folder cannot be used. */
 export async function claimInstance(
   place: InstancePlace,
   clock: Clock,
-  { program, startedBy }: { readonly program: string; readonly startedBy: 'serve' | 'connect' },
+  { program, startedBy, pid = process.pid }: InstanceClaim,
 ): Promise<Claimed> {
   await makePrivateFolder(place.folder);
   await assertOwnFolder(place.folder);
-  const self = { ...(await ownHolder(program, clock.wallNow())), startedBy };
+  const self = { ...(await ownHolder(program, clock.wallNow(), pid)), startedBy };
+  // An earlier serving process of the same pid-holder has left it to this one.
+  const isOurs = (holder: LockHolder) => pid !== process.pid && isSameHolder(holder, self);
   const isHeld = async (holder: LockHolder) =>
-    (await isAlive(holder)) ??
-    // It may not listen yet, or no more.
-    (isRecent(clock, holder.since, foreignStartMs) ||
-      (holder.isEnding &&
-        isRecent(clock, (await lockState(place.folder)).writtenAt, foreignEndMs)) ||
-      (await answers(place, clock, program)));
+    isOurs(holder)
+      ? false
+      : ((await isAlive(holder)) ??
+        // It may not listen yet, or no more.
+        (isRecent(clock, holder.since, foreignStartMs) ||
+          (holder.isEnding &&
+            isRecent(clock, (await lockState(place.folder)).writtenAt, foreignEndMs)) ||
+          (await answers(place, clock, program))));
   const attempt = await takeLock(place.folder, self, isHeld);
   if (attempt.kind === 'held') return attempt;
   return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock, self, clock) };
+}
+
+function isSameHolder(one: LockHolder, other: LockHolder): boolean {
+  const { pid, start, boot, pidNamespace } = one;
+  const isSame = pid === other.pid && start === other.start;
+  return isSame && boot === other.boot && pidNamespace === other.pidNamespace;
 }
 
 /** A time in the future says nothing: the clock was changed. */

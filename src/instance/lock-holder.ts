@@ -111,11 +111,15 @@ function shortPidNamespace(): string {
   return shortNamespace(pidNamespaceId(procDir));
 }
 
-/** This process. */
-export async function ownHolder(program: string, since: number): Promise<LockHolder> {
-  const found = await systemProcesses(procDir).find(process.pid);
+/** This process, or the one that it serves for. */
+export async function ownHolder(
+  program: string,
+  since: number,
+  pid: number = process.pid,
+): Promise<LockHolder> {
+  const found = await systemProcesses(procDir).find(pid);
   return {
-    pid: process.pid,
+    pid,
     start: found?.start ?? '',
     boot: shortBootId(),
     pidNamespace: shortPidNamespace(),

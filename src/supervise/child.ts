@@ -31,19 +31,6 @@ export interface Exit {
   readonly limit?: 'memoryMb' | 'processes';
 }
 
-/** Names a child among the processes of one holder; only its process layer can use it. */
-export interface ChildState {
-  readonly id: number;
-}
-
-/** A child on its way from one serving process to the next one of the same holder. */
-export interface HandedChild {
-  readonly state: ChildState;
-  /** Read from its pipes and not reported yet. */
-  readonly stdout: Buffer;
-  readonly stderr: Buffer;
-}
-
 /** Called by the child's shell; never before `spawn` has returned. */
 export interface ChildListener {
   stdout(chunk: Buffer): void;
@@ -77,17 +64,33 @@ export interface Child {
   /** After the exit: ends the remaining processes of the tree. Resolves to how many there were. */
   sweep(): Promise<number>;
   /**
-   * Gives the process up to the next serving process of the same holder: nothing is reported or
-   * written here any more. Absent: it cannot be handed over. Waits for a write under way to end.
+   * Gives the process up to the next serving process of the same holder, with everything that was
+   * read and not reported: from then on nothing is reported or written here any more. Waits for a
+   * write under way. Throws a Fault if the process is ending, and then nothing has changed. Absent:
+   * it cannot be handed over.
    */
   readonly handOver?: () => Promise<HandedChild>;
+}
+
+/** JSON, which means something to the process layer of the same holder only. */
+export interface ChildState {
+  /** By which the holder knows the process. */
+  readonly id: number;
+}
+
+/** A child between two serving processes. */
+export interface HandedChild {
+  readonly state: ChildState;
+  /** What was read and not reported. */
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
 }
 
 /** Starts a child. Throws a Fault (`unavailable`, dispatched `no`) when it cannot be started. */
 export type Spawn = (spec: ChildSpec, listener: ChildListener) => Promise<Child>;
 
 /**
- * Takes over a child that another serving process has handed over. What was read and not reported
- * is reported first, and nothing before this has returned.
+ * Takes over a child that an earlier serving process of the same holder has given up. Throws a Fault
+ * if its state is not one that this version understands, or the holder does not know it.
  */
 export type Adopt = (handed: HandedChild, listener: ChildListener) => Promise<Child>;

@@ -54,6 +54,8 @@ export function addServe(program: Command, perform: Perform): void {
     .option('--tls-ca <FILE>', "a certificate of the broker to trust besides the system's")
     .addOption(new Option('--for-connect <MS>').hideHelp())
     .addOption(new Option('--approved <SHA256>').hideHelp())
+    // For measurements only: what a pid-holder costs. Nothing is there to start it again, or a successor.
+    .addOption(new Option('--no-holder').hideHelp())
     .addHelpText('after', help)
     .action((options: ServeOptions, command: Command) =>
       perform(command, (invocation) => serve(invocation, options)),

@@ -42,7 +42,7 @@ export async function claimedInstance(
   let own: OwnInstance | undefined;
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
-    const self = { program: ownIdentity().version, startedBy };
+    const self = { program: ownIdentity().version, startedBy, pid: shell.holder?.pid };
     const claim = () => claimInstance(place, shell.clock, self);
     const claimed = startedBy === 'serve' ? await whenEnded(shell, claim) : await claim();
     // Before the first server is started, so that the folder can be hidden from it.
@@ -129,7 +129,7 @@ export async function startControl(
     };
   });
   const facts = async () => ({
-    pid: process.pid,
+    pid: instance.pid,
     url,
     refused: refused(),
     broker: broker(),
@@ -146,7 +146,8 @@ export async function startControl(
   const identity = async () => {
     const { instance: id, startedBy } = host.status();
     const { version: program } = ownIdentity();
-    if (!keepsKeys) return { program, instance: id, startedBy, keepsKeys };
+    const { pid } = instance;
+    if (!keepsKeys) return { program, instance: id, startedBy, keepsKeys, pid };
     // Only when the database is open it is known whether it keeps anything.
     const keys = host.records('keys', { durability: 'durable', shape: isStoredKey });
     let isWhole = false;
@@ -155,7 +156,8 @@ export async function startControl(
     });
     // A disk that hangs keeps nobody out.
     await within(clock, databaseMs, asked.catch(ignored));
-    return { program, instance: id, startedBy, keepsKeys: isWhole && host.status().disk.ok };
+    const kept = isWhole && host.status().disk.ok;
+    return { program, instance: id, startedBy, keepsKeys: kept, pid };
   };
   await instance.listen({
     clock,

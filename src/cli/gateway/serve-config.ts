@@ -79,6 +79,7 @@ export async function serveConfig(
       replicas,
       startedBy,
       serving,
+      holder: shell.holder,
     },
     onEvent: (event) => {
       replicas?.heard(event);
@@ -106,7 +107,10 @@ export async function serveConfig(
       letYoungGenerationGrow();
       serves();
     };
-    const onServing = () => void shell.clock.after(firstRequestsMs, afterFirstRequests, true);
+    const onServing = () => {
+      shell.holder?.serving();
+      shell.clock.after(firstRequestsMs, afterFirstRequests, true);
+    };
     const broker = () => workers?.state ?? null;
     const common = { host, gateway, loaded, invocation, instance, broker, replicas };
     const served = { ...common, shared: shared?.store, inUse, ownsDatabase, onServing };

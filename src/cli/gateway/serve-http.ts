@@ -8,6 +8,7 @@ import { startHttp } from '../../downstream/http/listener.ts';
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { ownIdentity } from '../../host/identity.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { keptSockets } from '../../rollout/kept-sockets.ts';
 import type { Records } from '../../store/contract/records.ts';
 import { sealedRecords } from '../../store/sealed-records.ts';
 import type { StoreHealth } from '../../store/store.ts';
@@ -60,6 +61,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     report: (line) => remark(shell, line),
     inform: (line) => shell.logs('info') && complain(shell, line),
     readiness,
+    sockets: shell.holder && keptSockets(shell.holder),
   });
   served.replicas?.serve((connection) => front.accept(connection));
   using _following = access?.follow((ids) => front.endAccess(ids));
@@ -72,15 +74,17 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   // When it is certain that it will be shown.
   const { secret = null, isKept = true } = (await opened?.makeFirst()) ?? {};
   const at = addressText(front.address);
-  if (isJson)
+  // What a later serving process would print has been printed.
+  const isFirst = (shell.holder?.ordinal ?? 1) === 1;
+  if (isFirst && isJson)
     out.json({
       url,
       listen: at,
       token: secret,
       tokenKept: secret === null ? null : isKept,
-      pid: process.pid,
+      pid: shell.holder?.pid ?? process.pid,
     });
-  else {
+  else if (isFirst) {
     const servers = host.servers().map(({ name }) => name);
     const listensOn = `http://${at}/mcp`;
     const known = { servers, disabled: disabled.size, configFile };

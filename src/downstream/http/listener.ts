@@ -2,6 +2,7 @@
 // answers those beyond with 503; a request must arrive within a time limit. On close nothing new is
 // accepted, streams end, running requests get a moment, and then nothing is left open.
 
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,6 +10,7 @@ import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { Deadlines } from '../../kernel/deadlines.ts';
 import { errnoOf } from '../../kernel/errno.ts';
+import type { KeptSockets } from '../../kernel/kept-sockets.ts';
 import { openFileShares } from '../../kernel/open-files.ts';
 import { RareLine } from '../../kernel/rare-line.ts';
 import { Strangers } from '../../kernel/strangers.ts';
@@ -71,6 +73,8 @@ export interface HttpOptions {
   readonly principals?: readonly Principal[] | undefined;
   /** The other replicas, where there may be some. */
   readonly peers?: Peers | undefined;
+  /** Where its socket outlives this process; absent: nowhere. */
+  readonly sockets?: KeptSockets | undefined;
   /** What /readyz says while the listener is open. */
   readonly readiness?: () => Readiness;
 }
@@ -109,7 +113,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpFront> {
   assertGuarded(wanted, config.auth);
   const listener = new HttpListener(options, wanted.host);
   try {
-    await listener.listen(wanted);
+    await listener.listen(wanted, options.sockets);
   } catch (error) {
     await listener.close();
     const isTaken = errnoOf(error) === 'EADDRINUSE';
@@ -210,18 +214,19 @@ class HttpListener implements HttpFront {
     return this.#door.refused;
   }
 
-  listen(address: ListenAddress): Promise<void> {
+  async listen(wanted: ListenAddress, sockets: KeptSockets | undefined): Promise<void> {
     const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ ...address, backlog: this.#strangers.backlog }, () => {
-        server.removeAllListeners('error');
-        server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
-        const { address: host, port } = server.address() as AddressInfo;
-        this.#address = { host, port };
-        resolve();
-      });
-    });
+    const { backlog } = this.#strangers;
+    // Port 0 included: it is the socket that an earlier process has got for it.
+    const name = `http ${wanted.host} ${wanted.port}`;
+    if (!(await sockets?.resume(name, server, backlog))) {
+      server.listen({ ...wanted, backlog });
+      await once(server, 'listening');
+    }
+    server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
+    sockets?.keep(name, server);
+    const { address: host, port } = server.address() as AddressInfo;
+    this.#address = { host, port };
   }
 
   accept(connection: Duplex): void {

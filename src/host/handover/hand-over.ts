@@ -2,10 +2,14 @@
 // know is written down at one moment. What was begun here goes on with what was given away; nothing of it is
 // restarted, stopped, counted or stored here any more.
 
+import { within } from '../../kernel/clock.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
 import type { HandedHost, HandOverTo } from './handed-host.ts';
 import { type HandedCounts, type HostState, hostStateVersion } from './host-state.ts';
+
+/** How long a process that is being started holds the others up. */
+const leaveMs = 2_000;
 
 /** What the host itself knows besides its parts. */
 export interface Identified {
@@ -18,6 +22,7 @@ export async function handOver(
   parts: PipelineParts,
   identified: () => Identified,
   to: HandOverTo,
+  leave: () => Promise<void>,
 ): Promise<HandedHost> {
   const { registry, roleBudgets, cache, tasks } = parts;
   // A list that is read now is not stored any more: it is written down below.
@@ -27,7 +32,8 @@ export async function handOver(
   const given = await Promise.all(
     registry.all().map(async (server) => [server, await server.give(to, nextId)] as const),
   );
-  const budgets = await roleBudgets.take();
+  const left = within(parts.clock, leaveMs, leave());
+  const [budgets] = await Promise.all([roleBudgets.take(), left]);
   // From here on at one moment.
   const { hits, misses } = cache.stats();
   const entries = [...cache.written()];

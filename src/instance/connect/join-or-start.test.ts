@@ -178,7 +178,13 @@ describe('an instance that takes no connection', () => {
   async function listening(refused: number): Promise<() => number> {
     let count = 0;
     const sockets = new Set<Socket>();
-    const identity = { program: '1', instance: 'x', keepsKeys: false, startedBy: 'serve' };
+    const identity = {
+      program: '1',
+      instance: 'x',
+      keepsKeys: false,
+      startedBy: 'serve',
+      pid: process.pid,
+    };
     const server = createServer((socket) => {
       count += 1;
       sockets.add(socket);

@@ -17,7 +17,10 @@ export interface InstanceFile {
   /** Pids are meaningful only within one boot of one machine and one pid namespace. */
   readonly boot: string;
   readonly pidNamespace: string;
+  /** The process that has them now: a later one sweeps them when it is gone. */
   readonly host: ProcessIdentity;
+  /** The start of the oldest process that may have started one of them; absent: of the host. */
+  readonly since?: string | undefined;
   readonly processes: readonly ProcessIdentity[];
   readonly cgroups: readonly string[];
 }
@@ -49,6 +52,7 @@ export interface RecordOptions {
   readonly instance: string;
   readonly procDir: string;
   readonly host: ProcessIdentity;
+  readonly since?: string | undefined;
   readonly notice: (message: string) => void;
 }
 
@@ -63,6 +67,7 @@ export class InstanceRecord implements AsyncDisposable {
   #isDirty = false;
   #hasFailed = false;
   #isOver = false;
+  #wasHandedOver = false;
 
   constructor(options: RecordOptions) {
     this.#options = options;
@@ -91,11 +96,18 @@ export class InstanceRecord implements AsyncDisposable {
     this.#save();
   }
 
+  /** Another process goes on with it: this one writes no more. */
+  async handOver(): Promise<void> {
+    this.#isOver = true;
+    this.#wasHandedOver = true;
+    await this.#writing;
+  }
+
   /** After an orderly end nothing needs to be recorded: later changes write no new file. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     await this.#writing;
-    if (this.#file === null) return;
+    if (this.#file === null || this.#wasHandedOver) return;
     try {
       await rm(this.#file, { force: true });
     } catch (error) {
@@ -114,13 +126,14 @@ export class InstanceRecord implements AsyncDisposable {
 
   async #write(file: string): Promise<void> {
     this.#isDirty = false;
-    const { instance, procDir, host } = this.#options;
+    const { instance, procDir, host, since } = this.#options;
     const content: InstanceFile = {
       version: 1,
       instance,
       boot: bootId(procDir),
       pidNamespace: pidNamespaceId(procDir),
       host,
+      since,
       processes: [...this.#processes].map(({ pid, start }) => ({ pid, start })),
       cgroups: [...this.#cgroups],
     };

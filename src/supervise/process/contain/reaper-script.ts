@@ -7,6 +7,8 @@
 //                              - PID START   no longer
 //                              c DIR         a cgroup of ours, to be emptied and removed
 //                              d DIR         no longer
+//                              h PID START   a process that serves for the host: it alone is ended
+//                              i PID START   no longer
 //                              q             an orderly end
 //
 // On a machine without /proc (macOS; tried only with the `ps` of Linux) it cannot see markers, and
@@ -15,7 +17,7 @@
 /** Arguments: the token that marks our processes, and where /proc is. */
 export const reaperScript = `
 trap '' HUP INT TERM QUIT PIPE USR1 USR2 ALRM TSTP TTIN TTOU
-token=$1 proc=$2 known=' ' dirs=' '
+token=$1 proc=$2 known=' ' dirs=' ' hosts=' '
 
 without() {
   case $1 in
@@ -30,6 +32,8 @@ while read -r verb what start; do
     -) without "$known" "$what:$start"; known=$kept ;;
     c) dirs="$dirs$what " ;;
     d) without "$dirs" "$what"; dirs=$kept ;;
+    h) hosts="$hosts$what:$start " ;;
+    i) without "$hosts" "$what:$start"; hosts=$kept ;;
     q) exit 0 ;;
   esac
 done
@@ -39,12 +43,17 @@ done
 last_resort() {
   for one in $known; do
     pid=\${one%%:*}
-    if read -r stat <"$proc/$pid/stat"; then
-      set -- \${stat##*) }
-      shift 19
-      [ "$1" = "\${one#*:}" ] && kill -s KILL -- "-$pid" "$pid"
-    fi
+    is_there "$one" && kill -s KILL -- "-$pid" "$pid"
   done
+  for one in $hosts; do is_there "$one" && kill -s KILL "\${one%%:*}"; done
+}
+
+is_there() {
+  read -r stat <"$proc/\${1%%:*}/stat" || return 1
+  start=\${1#*:}
+  set -- \${stat##*) }
+  shift 19
+  [ "$1" = "$start" ]
 }
 trap last_resort EXIT
 exec 2>/dev/null
@@ -92,6 +101,12 @@ ours() {
     }'
 }
 
+# They may be stopped, or hang: by themselves they would not end.
+if [ "$hosts" != ' ' ]; then
+  kill -s KILL $(table | awk -v hosts="$hosts" '
+    BEGIN { n = split(hosts, list, " "); for (i = 1; i <= n; i++) told[list[i]] = 1 }
+    $1 > 1 && (($1 ":" $6) in told) { print $1 }')
+fi
 for dir in $dirs; do [ -w "$dir/cgroup.kill" ] && echo 1 >"$dir/cgroup.kill"; done
 passes=0 empty=0
 while [ $empty -lt 2 ] && [ $passes -lt 100 ]; do

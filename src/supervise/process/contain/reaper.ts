@@ -11,6 +11,7 @@ import { errnoOf } from '../../../kernel/errno.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
 import { type Environment, instanceToken } from '../start/environment.ts';
+import type { ReaperControl } from '../start/process-starter.ts';
 import type { ProcessIdentity } from '../watch/process-table.ts';
 import { reaperScript } from './reaper-script.ts';
 
@@ -24,7 +25,7 @@ export interface ReaperOptions {
 /** After being killed so often, it is not started again. */
 const maxRestarts = 5;
 
-export class Reaper implements AsyncDisposable {
+export class Reaper implements ReaperControl {
   readonly #options: ReaperOptions;
   /** What it must know, as the lines that are sent to it; each until the child is swept. */
   readonly #told = new Set<string>();
@@ -68,6 +69,26 @@ export class Reaper implements AsyncDisposable {
 
   removeCgroup(dir: string): void {
     this.#untell(dir, 'c', 'd');
+  }
+
+  /** A process that serves for the host: only it is ended, not what is below it or in its session. */
+  addHost({ pid, start }: ProcessIdentity): void {
+    this.#tell(`${pid} ${start}`, 'h');
+  }
+
+  removeHost({ pid, start }: ProcessIdentity): void {
+    this.#untell(`${pid} ${start}`, 'h', 'i');
+  }
+
+  /** The host is alive and has lost its processes: everything is swept. Resolves when that is done. */
+  async letGo(): Promise<void> {
+    this.#hasEnded = true;
+    const reaper = this.#process;
+    if (reaper === undefined || reaper.exitCode !== null || reaper.signalCode !== null) return;
+    reaper.ref();
+    const exit = once(reaper, 'exit');
+    reaper.stdin?.end();
+    await exit;
   }
 
   /** The orderly end: nothing is swept. */

@@ -88,7 +88,7 @@ async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<n
   const { ended, isClean } = await sweepTree(table, clock, {
     known: record.processes,
     token: instanceToken(record.instance),
-    since: record.host.start,
+    since: record.since ?? record.host.start,
     members: () => cgroupMembers(record.cgroups),
   });
   const isGone = await removeCgroup({ dirs: record.cgroups });
@@ -144,6 +144,7 @@ function isInstanceFile(value: unknown): value is InstanceFile {
     typeof record.boot === 'string' &&
     typeof record.pidNamespace === 'string' &&
     isIdentity(record.host) &&
+    (record.since === undefined || typeof record.since === 'string') &&
     Array.isArray(record.processes) &&
     record.processes.every(isIdentity) &&
     Array.isArray(record.cgroups) &&

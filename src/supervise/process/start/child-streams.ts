@@ -3,23 +3,22 @@
 // without waiting for the pipe to close: a grandchild may hold it open for ever. The write path
 // runs for every call and allocates nothing of its own.
 
-import type { ChildProcess } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Clock } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import type { ChildListener, Exit } from '../../child.ts';
-
-export interface Pipes {
-  readonly process: ChildProcess;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-}
+import type { StartedProcess } from './process-starter.ts';
 
 /** As the operating system reported it; a wrapper may have translated it. */
 export interface RawExit {
   readonly code: number | null;
   readonly signal: string | null;
+}
+
+/** What another process has read and not reported. */
+export interface ReadBytes {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
 }
 
 /** How long the pipes may stay open after the exit before the rest is dropped. */
@@ -30,7 +29,7 @@ export class ChildStreams {
   readonly exit: Promise<RawExit>;
   /** The listener has been notified of the exit. */
   readonly told: Promise<void>;
-  readonly #pipes: Pipes;
+  readonly #pipes: StartedProcess;
   readonly #clock: Clock;
   /** Until `begin`, reports wait here. */
   readonly #early: ((listener: ChildListener) => void)[] = [];
@@ -38,23 +37,31 @@ export class ChildStreams {
   #done: ((error: Error | null) => void) | null = null;
   /** Writes that were reported as done before Node's own callback. */
   #toldEarly = 0;
+  /** Writes that Node has not finished. */
+  #underWay = 0;
+  #idle: (() => void) | null = null;
   #isPaused = false;
   #isOver = false;
   #hasClosed = false;
+  #hasExited = false;
   #resolveTold: () => void = () => {};
 
-  constructor(pipes: Pipes, clock: Clock) {
+  constructor(pipes: StartedProcess, clock: Clock, read?: ReadBytes) {
     this.#pipes = pipes;
     this.#clock = clock;
     this.exit = new Promise((resolve) => {
-      pipes.process.once('exit', (code, signal) => resolve({ code, signal }));
+      pipes.events.once('exit', (code, signal) => {
+        this.#hasExited = true;
+        resolve({ code, signal });
+      });
     });
     this.told = new Promise((resolve) => {
       this.#resolveTold = resolve;
     });
-    pipes.process.once('close', () => {
+    pipes.events.once('close', () => {
       this.#hasClosed = true;
     });
+    if (read) this.#readBefore(read);
     this.#listen();
   }
 
@@ -81,11 +88,16 @@ export class ChildStreams {
       process.nextTick(done, brokenPipe());
     } else if (this.#done === null) {
       this.#done = done;
+      this.#underWay += 1;
       stdin.write(bytes, this.#written);
       this.#tellIfTaken();
     } else {
       // The contract allows one write at a time; a caller who violates it still gets its callback.
-      stdin.write(bytes, (error) => done(error ?? null));
+      this.#underWay += 1;
+      stdin.write(bytes, (error) => {
+        this.#finished();
+        done(error ?? null);
+      });
     }
   }
 
@@ -101,6 +113,46 @@ export class ChildStreams {
   resume(): void {
     this.#isPaused = false;
     if (this.#listener !== null) this.#pipes.stdout.resume();
+  }
+
+  /** By which the holder knows the process; undefined: nobody else can have it. */
+  get heldId(): number | undefined {
+    return this.#pipes.held?.id;
+  }
+
+  /** Resolves when no write is under way. */
+  async settled(): Promise<void> {
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  /**
+   * Ends the use of the pipes here, at once, without that the process notices; undefined if that is not possible any
+   * more: it has exited, its input was closed, or nobody has listened to it yet. Nothing is reported from now on.
+   */
+  handOver(): ReadBytes | undefined {
+    const { stdin, stdout, stderr, held } = this.#pipes;
+    const isUsed = this.#listener !== null && !this.#isOver && !this.#hasExited;
+    if (held === undefined || !isUsed || !stdin.writable || this.#underWay > 0) return undefined;
+    this.#isOver = true;
+    held.give();
+    const read = { stdout: restOf(stdout), stderr: restOf(stderr) };
+    for (const stream of [stdin, stdout, stderr]) stream.destroy();
+    return read;
+  }
+
+  #readBefore({ stdout, stderr }: ReadBytes): void {
+    if (stdout.length > 0) this.#early.push((listener) => listener.stdout(stdout));
+    if (stderr.length > 0) this.#early.push((listener) => listener.stderr(stderr));
+  }
+
+  #finished(): void {
+    this.#underWay -= 1;
+    if (this.#underWay > 0) return;
+    this.#idle?.();
+    this.#idle = null;
   }
 
   #listen(): void {
@@ -139,6 +191,7 @@ export class ChildStreams {
   }
 
   readonly #written = (error?: Error | null): void => {
+    this.#finished();
     if (this.#toldEarly > 0) {
       this.#toldEarly -= 1;
       return;
@@ -163,10 +216,10 @@ export class ChildStreams {
       task();
     };
     const alarm = this.#clock.after(drainMs, () => {
-      this.#pipes.process.off('close', onClose);
+      this.#pipes.events.off('close', onClose);
       task();
     });
-    this.#pipes.process.once('close', onClose);
+    this.#pipes.events.once('close', onClose);
   }
 
   #finish(exit: Exit): void {
@@ -177,6 +230,15 @@ export class ChildStreams {
     this.#listener?.exited(exit);
     this.#resolveTold();
   }
+}
+
+/** Read by Node and not given out, because the stream is paused. Reading stops with it. */
+function restOf(stream: Readable): Buffer {
+  stream.removeAllListeners('data');
+  stream.pause();
+  const chunks: Buffer[] = [];
+  for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 function brokenPipe(): Error {

@@ -1,8 +1,8 @@
 // Starts a process, from a command line to a pid: the leader of its own session, with pipes for its
-// streams. Every failure becomes a Fault. `child-streams.ts` handles the streams and
-// `process-tree.ts` the tree.
+// streams. Every failure becomes a Fault. This process is its parent, or the holder of a gateway is.
+// `child-streams.ts` handles the streams and `process-tree.ts` the tree.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../../kernel/clock.ts';
@@ -11,18 +11,13 @@ import { ownValue } from '../../../kernel/own-value.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
 import { reportDescriptor } from '../contain/pid-namespace.ts';
 import { ChildStreams } from './child-streams.ts';
+import type { ProcessHolder, StartedProcess, StartPlan } from './process-starter.ts';
 
-export interface LaunchPlan {
+export interface LaunchPlan extends StartPlan {
   /** The server's name, for the fault. */
   readonly server: string;
   /** What the user asked for, for the fault. */
   readonly command: string;
-  /** The whole command line, its first word absolute. */
-  readonly line: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  /** Whether a wrapper reports that the server exists. */
-  readonly hasReport: boolean;
 }
 
 export interface Launched {
@@ -37,21 +32,20 @@ export interface Launched {
  * Throws a Fault when the process cannot be started: `unavailable`, or `overloaded` for a shortage
  * of the host.
  */
-export async function launch(plan: LaunchPlan, clock: Clock): Promise<Launched> {
-  const started = start(plan);
-  const { pid, stdin, stdout, stderr } = started;
-  if (pid === undefined) {
-    // The error is on its way as an event.
-    const [cause] = await once(started, 'error');
+export async function launch(
+  plan: LaunchPlan,
+  clock: Clock,
+  holder: ProcessHolder | undefined,
+): Promise<Launched> {
+  try {
+    const started = await (holder === undefined ? start(plan) : holder.start(plan));
+    const { pid, report } = started;
+    return { pid, report, streams: new ChildStreams(started, clock) };
+  } catch (cause) {
+    // Some errors are thrown (E2BIG, a NUL byte in an argument), the others come as an event.
+    if (cause instanceof Fault) throw cause;
     throw refusal(plan, cause);
   }
-  if (stdin === null || stdout === null || stderr === null) {
-    started.kill('SIGKILL');
-    throw new Fault('internal', `'${plan.command}' was started without its pipes`);
-  }
-  const report = (started.stdio[reportDescriptor] ?? null) as Readable | null;
-  const streams = new ChildStreams({ process: started, stdin, stdout, stderr }, clock);
-  return { pid, streams, report };
 }
 
 /** Waits until the server exists; false when its wrapper ended without reporting it. */
@@ -65,21 +59,28 @@ export async function hasReported(report: Readable): Promise<boolean> {
   return isThere;
 }
 
-function start(plan: LaunchPlan): ChildProcess {
+async function start(plan: LaunchPlan): Promise<StartedProcess> {
   const [file = '', ...args] = plan.line;
-  try {
-    return spawn(file, args, {
-      env: plan.env,
-      cwd: plan.cwd,
-      // Its own session and group: our signals reach all of it, and those of our terminal do not.
-      detached: true,
-      shell: false,
-      stdio: plan.hasReport ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
-    });
-  } catch (cause) {
-    // Some errors are thrown (E2BIG, a NUL byte in an argument), the others come as an event.
-    throw refusal(plan, cause);
+  const started = spawn(file, args, {
+    env: plan.env,
+    cwd: plan.cwd,
+    // Its own session and group: our signals reach all of it, and those of our terminal do not.
+    detached: true,
+    shell: false,
+    stdio: plan.hasReport ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+  });
+  const { pid, stdin, stdout, stderr } = started;
+  if (pid === undefined) {
+    // The error is on its way as an event.
+    const [cause] = await once(started, 'error');
+    throw cause;
   }
+  if (stdin === null || stdout === null || stderr === null) {
+    started.kill('SIGKILL');
+    throw new Fault('internal', `'${plan.command}' was started without its pipes`);
+  }
+  const report = (started.stdio[reportDescriptor] ?? null) as Readable | null;
+  return { pid, events: started, stdin, stdout, stderr, report };
 }
 
 function refusal({ server, command }: LaunchPlan, cause: unknown): Fault {

@@ -4,7 +4,8 @@
 
 import { constants } from 'node:os';
 import { ignored } from '../../../kernel/contain.ts';
-import type { Child, ChildListener, Containment, Exit } from '../../child.ts';
+import { Fault } from '../../../kernel/fault.ts';
+import type { Child, ChildListener, Containment, Exit, HandedChild } from '../../child.ts';
 import type { Limits, TreeCgroup } from '../contain/cgroup.ts';
 import type { ProcessTable } from '../watch/process-table.ts';
 import type { ProcessTree } from '../watch/process-tree.ts';
@@ -16,6 +17,7 @@ import {
   limitBrokenByCount,
   limitBrokenInCgroup,
 } from './child-limits.ts';
+import type { PosixChildState } from './child-state.ts';
 import type { ChildStreams, RawExit } from './child-streams.ts';
 
 export interface PosixChildParts {
@@ -41,11 +43,14 @@ export class PosixChild implements Child {
   readonly enforced: Child['enforced'];
   /** Nothing of it is left. */
   readonly swept: Promise<void>;
+  readonly handOver?: () => Promise<HandedChild>;
   readonly #parts: PosixChildParts;
   readonly #streams: ChildStreams;
   #resolveSwept: () => void = () => {};
   /** Set when we have ended it for this. */
   #brokenLimit: BrokenLimit | null = null;
+  #visits: Disposable | undefined;
+  #wasHandedOver = false;
 
   constructor(parts: PosixChildParts) {
     this.#parts = parts;
@@ -58,6 +63,8 @@ export class PosixChild implements Child {
     this.swept = new Promise((resolve) => {
       this.#resolveSwept = resolve;
     });
+    const id = parts.streams.heldId;
+    if (id !== undefined) this.handOver = () => this.#handOver(id);
   }
 
   /** Resolves when the listener has been notified of the exit. */
@@ -68,9 +75,9 @@ export class PosixChild implements Child {
   /** From here on the listener is notified. */
   begin(listener: ChildListener, rounds: Rounds): void {
     const isWatched = this.enforced !== 'none' || !heldByKernel.includes(this.containment);
-    const visits = isWatched ? rounds.add(() => this.#visit()) : undefined;
+    this.#visits = isWatched ? rounds.add(() => this.#visit()) : undefined;
     this.#streams.begin(listener, (raw) => {
-      visits?.[Symbol.dispose]();
+      this.#visits?.[Symbol.dispose]();
       return this.#exitFrom(raw);
     });
   }
@@ -106,8 +113,31 @@ export class PosixChild implements Child {
 
   /** At once and for good. */
   async destroy(): Promise<void> {
+    if (this.#wasHandedOver) return;
     await this.#parts.tree.signal('SIGKILL');
     await this.sweep();
+  }
+
+  async #handOver(id: number): Promise<HandedChild> {
+    const { tree, limits, limiting } = this.#parts;
+    await this.#streams.settled();
+    const isEnding = this.#brokenLimit !== null || tree.wasKilled;
+    const read = isEnding ? undefined : this.#streams.handOver();
+    if (read === undefined) throw new Fault('unavailable', 'the process is ending');
+    this.#wasHandedOver = true;
+    this.#visits?.[Symbol.dispose]();
+    const { memoryMb, processes } = limits;
+    const state: PosixChildState = {
+      id,
+      pid: this.pid,
+      containment: this.containment,
+      isStateHidden: this.isStateHidden,
+      limits: { memoryMb, processes },
+      limiting,
+      tree: await tree.handOver(),
+    };
+    this.#resolveSwept();
+    return { state, ...read };
   }
 
   async #visit(): Promise<void> {

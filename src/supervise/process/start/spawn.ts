@@ -8,7 +8,15 @@ import { type Clock, within } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { shortageOf } from '../../../kernel/shortage.ts';
-import type { Child, ChildListener, ChildSpec, Containment, Spawn } from '../../child.ts';
+import type {
+  Adopt,
+  Child,
+  ChildListener,
+  ChildSpec,
+  Containment,
+  HandedChild,
+  Spawn,
+} from '../../child.ts';
 import { type HiddenFolder, hidesAll, strongestContainment } from '../contain/containment.ts';
 import { InstanceRecord } from '../contain/instance-record.ts';
 import { noCgroups, ownCgroups } from '../contain/own-cgroups.ts';
@@ -19,7 +27,8 @@ import { isForeign, systemProcesses } from '../watch/system-processes.ts';
 import { Rounds } from '../watch/tree-watch.ts';
 import type { Environment } from './environment.ts';
 import type { PosixChild } from './posix-child.ts';
-import { type ChildFactory, startChild } from './start-child.ts';
+import type { ProcessHolder, ReaperControl } from './process-starter.ts';
+import { type ChildFactory, startChild, takeOver } from './start-child.ts';
 
 export interface SpawnerOptions {
   readonly clock: Clock;
@@ -37,6 +46,8 @@ export interface SpawnerOptions {
   readonly useCgroups?: boolean;
   /** Another place for /proc. */
   readonly procDir?: string;
+  /** The parent of the processes, where it is another process than this one. */
+  readonly holder?: ProcessHolder | undefined;
   /** What the operator should know although nothing has failed; one line each. */
   readonly notice?: (message: string) => void;
 }
@@ -50,11 +61,20 @@ function realFolders(folders: readonly string[]): readonly HiddenFolder[] {
   });
 }
 
+/** Far more than one process ever starts. */
+const numbersEach = 1_000_000;
 /** A process that hangs in the kernel has no exit to tell. */
 const toldMs = 2000;
 
 export interface Spawner extends AsyncDisposable {
   readonly spawn: Spawn;
+  /** With a holder only. */
+  readonly adopt: Adopt;
+  /**
+   * Everything was handed over: another process of the holder goes on with the record, the reaper
+   * and what they know. Children that are still here are ended when this is disposed of.
+   */
+  leave(): Promise<void>;
   /** The containment of the next child. */
   containment(): Promise<Containment>;
   /** Whether the next child sees nothing of the folders that should be hidden. */
@@ -86,7 +106,7 @@ class PosixSpawner implements Spawner {
   readonly #procDir: string;
   readonly #table: ProcessTable;
   readonly #rounds: Rounds;
-  readonly #reaper: Reaper;
+  readonly #reaper: ReaperControl;
   /** Until they are swept. */
   readonly #children = new Set<PosixChild>();
   /** Starts that are under way, until they succeed or fail. */
@@ -97,19 +117,21 @@ class PosixSpawner implements Spawner {
    */
   #record: InstanceRecord | undefined;
   #ending: Promise<void> | undefined;
-  #count = 0;
+  #count: number;
+  #hasLeft = false;
+  /** The record of a predecessor is ours from the first child on. */
+  #recording: Promise<void> | undefined;
 
   constructor(options: SpawnerOptions) {
     this.#options = options;
     this.#procDir = options.procDir ?? '/proc';
     this.#table = systemProcesses(this.#procDir);
     this.#rounds = new Rounds(options.clock);
-    this.#reaper = new Reaper({
-      instance: options.instance,
-      procDir: this.#procDir,
-      sourceEnv: options.sourceEnv,
-      notice: this.#notice,
-    });
+    const { holder, instance, sourceEnv } = options;
+    const [procDir, notice] = [this.#procDir, this.#notice];
+    this.#reaper = holder?.reaper ?? new Reaper({ instance, procDir, sourceEnv, notice });
+    // No two children of an instance have the same number, also after a rollout.
+    this.#count = ((holder?.ordinal ?? 1) - 1) * numbersEach;
   }
 
   readonly spawn: Spawn = (spec, listener) => {
@@ -119,6 +141,20 @@ class PosixSpawner implements Spawner {
     start.finally(settled).catch(ignored);
     return start;
   };
+
+  readonly adopt: Adopt = (handed, listener) => {
+    const start = this.#adopt(handed, listener);
+    this.#starts.add(start);
+    const settled = (): boolean => this.#starts.delete(start);
+    start.finally(settled).catch(ignored);
+    return start;
+  };
+
+  async leave(): Promise<void> {
+    this.#hasLeft = true;
+    await Promise.allSettled(this.#starts);
+    await this.#record?.handOver();
+  }
 
   async containment(): Promise<Containment> {
     return (await this.#prepared()).plan.kind;
@@ -137,16 +173,41 @@ class PosixSpawner implements Spawner {
   async #spawn(spec: ChildSpec, listener: ChildListener): Promise<Child> {
     this.#assertOpen(spec);
     const number = ++this.#count;
-    const child = await this.#prepared()
+    const child = await this.#recorded()
       .then((factory) => startChild(factory, spec, number))
       .catch((error: unknown) => {
         throw startFault(error, spec.name);
       });
+    return this.#begun(child, listener);
+  }
+
+  async #adopt(handed: HandedChild, listener: ChildListener): Promise<Child> {
+    if (this.#ending !== undefined) throw new Fault('unavailable', 'the host is ending');
+    const child = await this.#recorded()
+      .then((factory) => takeOver(factory, handed))
+      .catch((error: unknown) => {
+        if (error instanceof Fault) throw error;
+        throw new Fault('unavailable', `the process was not handed over: ${error}`, {}, error);
+      });
+    return this.#begun(child, listener);
+  }
+
+  #begun(child: PosixChild, listener: ChildListener): Child {
     this.#children.add(child);
     child.swept.then(() => this.#children.delete(child)).catch(ignored);
     // The caller gets the child first; its reports follow.
     setImmediate(() => child.begin(listener, this.#rounds));
     return child;
+  }
+
+  /** Prepared, and recorded as the host of what is started. */
+  async #recorded(): Promise<ChildFactory> {
+    const factory = await this.#prepared();
+    this.#recording ??= this.#options.holder?.isSuccessor
+      ? factory.record.open()
+      : Promise.resolve();
+    await this.#recording;
+    return factory;
   }
 
   #assertOpen(spec: ChildSpec): void {
@@ -178,12 +239,12 @@ class PosixSpawner implements Spawner {
       const ended = await sweepOrphans({ stateDir, procDir, table, clock, notice });
       if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
     }
+    const { holder } = this.#options;
     const host = { pid: self.pid, start: self.start };
+    // Its children may be older than this process.
+    const since = holder === undefined ? undefined : (await table.find(holder.pid))?.start;
     this.#record ??= new InstanceRecord({
-      stateDir,
-      instance,
-      procDir,
-      host,
+      ...{ stateDir, instance, procDir, host, since },
       notice: this.#notice,
     });
     const record = this.#record;
@@ -195,12 +256,13 @@ class PosixSpawner implements Spawner {
         path: sourceEnv['PATH'],
       }),
       reaper.start(),
-      record.open(),
+      // Until the first child, the record of a successor is that of its predecessor.
+      holder?.isSuccessor ? undefined : record.open(),
     ]);
     if (plan.kind === 'pidns' && plan.hidden.length < realFolders(hidden).length) {
       this.#notice('servers can see the state directory: it could not be hidden from them here');
     }
-    return { clock, instance, sourceEnv, table, plan, own, reaper, record };
+    return { clock, instance, sourceEnv, table, plan, own, reaper, record, holder };
   }
 
   async #end(): Promise<void> {
@@ -210,7 +272,7 @@ class PosixSpawner implements Spawner {
     // They have ended; their listeners may still have to be notified.
     await within(this.#options.clock, toldMs, Promise.all(children.map((child) => child.told)));
     this.#rounds[Symbol.dispose]();
-    await this.#reaper[Symbol.asyncDispose]();
+    if (!this.#hasLeft) await this.#reaper[Symbol.asyncDispose]();
     await this.#factory?.catch(() => undefined);
     await this.#record?.[Symbol.asyncDispose]();
   }

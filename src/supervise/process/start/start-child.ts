@@ -4,7 +4,7 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import { ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
-import type { ChildListener, ChildSpec, Containment } from '../../child.ts';
+import type { ChildListener, ChildSpec, Containment, HandedChild } from '../../child.ts';
 import { ClientAsked } from '../../client-asked.ts';
 import {
   containingCgroup,
@@ -24,16 +24,17 @@ import {
 import type { InstanceRecord } from '../contain/instance-record.ts';
 import type { OwnCgroups } from '../contain/own-cgroups.ts';
 import { namespaceMembers } from '../contain/pid-namespace.ts';
-import type { Reaper } from '../contain/reaper.ts';
 import { sendSignal } from '../end/sweep.ts';
 import type { ProcessIdentity, ProcessTable } from '../watch/process-table.ts';
 import { ProcessTree } from '../watch/process-tree.ts';
 import { hasLimits } from './child-limits.ts';
-import type { ChildStreams } from './child-streams.ts';
+import { childStateIn } from './child-state.ts';
+import { ChildStreams } from './child-streams.ts';
 import { resolveCommand } from './command.ts';
 import { childEnvironment, childToken, type Environment } from './environment.ts';
 import { hasReported, type Launched, launch } from './launch.ts';
 import { PosixChild } from './posix-child.ts';
+import type { ProcessHolder, ReaperControl } from './process-starter.ts';
 
 /** What is prepared before the first child. */
 export interface ChildFactory {
@@ -43,8 +44,10 @@ export interface ChildFactory {
   readonly table: ProcessTable;
   readonly plan: ContainmentPlan;
   readonly own: OwnCgroups;
-  readonly reaper: Reaper;
+  readonly reaper: ReaperControl;
   readonly record: InstanceRecord;
+  /** The parent of the processes; undefined: this process. */
+  readonly holder: ProcessHolder | undefined;
 }
 
 /** `number` is unique among the children of this host. Throws a Fault `unavailable`. */
@@ -68,7 +71,7 @@ export async function startChild(
   const hasReport = plan.kind === 'pidns';
   let launched: Launched | undefined;
   try {
-    launched = await launch({ server, command, line, env, cwd, hasReport }, clock);
+    launched = await launch({ server, command, line, env, cwd, hasReport }, clock, factory.holder);
     return await register(factory, spec, { ...groups, isStateHidden }, launched, token);
   } catch (error) {
     // It may run already, and no other code would know (too many open files to look it up).
@@ -76,6 +79,26 @@ export async function startChild(
     await removeCgroup(groups);
     throw error;
   }
+}
+
+/** A child that another serving process of the same holder has had. Throws a Fault. */
+export async function takeOver(
+  { holder, clock, table, reaper, record }: ChildFactory,
+  handed: HandedChild,
+): Promise<PosixChild> {
+  const state = childStateIn(handed.state);
+  if (holder === undefined || state === undefined) {
+    throw new Fault('internal', 'what was handed over is no child that this process can have');
+  }
+  const { id, pid, containment, isStateHidden, limits, limiting } = state;
+  const { leader, token, cgroups, namespace, noted } = state.tree;
+  const streams = new ChildStreams(await holder.take(id), clock, handed);
+  const parts = { containment, table, clock, reaper, record, leader, token, cgroups };
+  const tree = new ProcessTree(parts, { namespace, noted });
+  streams.exit.then(() => tree.exited()).catch(ignored);
+  return new PosixChild({
+    ...{ streams, tree, table, containment, isStateHidden, limits, limiting, pid },
+  });
 }
 
 /** Throws a Fault unless what is to be hidden from the process can be. */

@@ -7,15 +7,15 @@ import type { Clock } from '../../../kernel/clock.ts';
 import type { Containment } from '../../child.ts';
 import { cgroupMembers, killMembers, removeCgroup } from '../contain/cgroup.ts';
 import type { InstanceRecord } from '../contain/instance-record.ts';
-import type { Reaper } from '../contain/reaper.ts';
 import { type Swept, sendSignal, settled, sweepTree } from '../end/sweep.ts';
+import type { ReaperControl } from '../start/process-starter.ts';
 import { isSameProcess, type ProcessIdentity, type ProcessTable } from './process-table.ts';
 
 export interface TreeParts {
   readonly containment: Containment;
   readonly table: ProcessTable;
   readonly clock: Clock;
-  readonly reaper: Reaper;
+  readonly reaper: ReaperControl;
   readonly record: InstanceRecord;
   /** The process we started; its pid is the number of the group. */
   readonly leader: ProcessIdentity;
@@ -30,6 +30,15 @@ export interface NamespaceMembers {
   readonly server: ProcessIdentity;
 }
 
+/** What another process must know to go on with a tree. */
+export interface TreeState {
+  readonly leader: ProcessIdentity;
+  readonly token: string;
+  readonly cgroups: readonly string[];
+  readonly namespace: NamespaceMembers | null;
+  readonly noted: readonly ProcessIdentity[];
+}
+
 export class ProcessTree {
   readonly #parts: TreeParts;
   #namespace: NamespaceMembers | null = null;
@@ -37,11 +46,13 @@ export class ProcessTree {
   #noted = new Map<number, ProcessIdentity>();
   #noting: Promise<void> = Promise.resolve();
   #hasExited = false;
+  #isHandedOver = false;
   #wasKilled = false;
   #sweeping: Promise<number> | undefined;
 
-  constructor(parts: TreeParts) {
+  constructor(parts: TreeParts, earlier?: Pick<TreeState, 'namespace' | 'noted'>) {
     this.#parts = parts;
+    if (earlier !== undefined) this.#goOn(earlier);
     parts.reaper.add(parts.leader);
     for (const dir of parts.cgroups) parts.reaper.addCgroup(dir);
     parts.record.add(parts.leader, parts.cgroups);
@@ -60,11 +71,32 @@ export class ProcessTree {
     this.#hasExited = true;
   }
 
+  /** What was seen of it so far. From now on nothing is done to it here, and its registrations stay. */
+  async handOver(): Promise<TreeState> {
+    this.#isHandedOver = true;
+    await this.#noting;
+    const { leader, token, cgroups } = this.#parts;
+    const identity = ({ pid, start }: ProcessIdentity) => ({ pid, start });
+    const members = this.#namespace;
+    const namespace = members && {
+      init: identity(members.init),
+      server: identity(members.server),
+    };
+    const noted = [...this.#noted.values()].map(identity);
+    return { leader: identity(leader), token, cgroups, namespace, noted };
+  }
+
+  #goOn({ namespace, noted }: Pick<TreeState, 'namespace' | 'noted'>): void {
+    this.#namespace = namespace;
+    this.#renew(new Map(noted.map((one) => [one.pid, one])));
+  }
+
   /** Records the descendants, so that those that break away later are still known. */
   note(): Promise<void> {
     const { containment } = this.#parts;
     // The kernel tracks these.
     if (containment === 'pidns' || containment === 'cgroup') return Promise.resolve();
+    if (this.#isHandedOver) return Promise.resolve();
     // One after the other: an older look must not overwrite the result of a newer one.
     this.#noting = this.#noting.then(() => this.#noteNow());
     return this.#noting;
@@ -89,7 +121,7 @@ export class ProcessTree {
     const { leader, cgroups, containment } = this.#parts;
     if (name === 'SIGKILL') this.#wasKilled = true;
     await this.note();
-    if (this.#hasExited) return;
+    if (this.#hasExited || this.#isHandedOver) return;
     if (name === 'SIGKILL' && containment === 'cgroup') await killMembers(cgroups);
     if (name === 'SIGTERM') await this.#signalServer(name);
     sendSignal(-leader.pid, name);
@@ -97,6 +129,7 @@ export class ProcessTree {
 
   /** Ends the remaining processes. A second call joins the first. */
   sweep(): Promise<number> {
+    if (this.#isHandedOver) return Promise.resolve(0);
     this.#sweeping ??= this.#sweep();
     return this.#sweeping;
   }
@@ -104,7 +137,7 @@ export class ProcessTree {
   async #noteNow(): Promise<void> {
     try {
       const seen = await this.#walk();
-      if (this.#sweeping === undefined) this.#renew(seen);
+      if (this.#sweeping === undefined && !this.#isHandedOver) this.#renew(seen);
     } catch {
       // Too many open files, or no process can be started: what was recorded before stays.
     }

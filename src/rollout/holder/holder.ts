@@ -1,0 +1,287 @@
+// The pid-holder: the process that a client or init has started with `holdfast serve`. It serves nothing. It is the
+// parent of the serving process and of all processes of MCP servers, keeps copies of listening sockets and pipes,
+// passes signals on, ends as the serving process ends, and starts another when that dies. In a rollout it starts the
+// successor from the files that are there then. What it is told is in `messages.ts`; who reads and writes is elsewhere.
+
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../kernel/clock.ts';
+import { ignored } from '../../kernel/contain.ts';
+import { errnoOf } from '../../kernel/errno.ts';
+import type { ProcessTable } from '../../supervise/process/watch/process-table.ts';
+import { InstanceReaper } from './instance-reaper.ts';
+import { KeptChildren, type StartedChild } from './kept-children.ts';
+import { KeptListeners } from './kept-listeners.ts';
+import type { Asked, ForwardedSignal, HeldExit, ServingRole } from './messages.ts';
+import { programFlaw } from './program-file.ts';
+import type { RawHandle } from './raw-handle.ts';
+import { afterDeath, type Deaths } from './restarts.ts';
+import { ServingProcess } from './serving-process.ts';
+
+export interface HolderParts {
+  readonly clock: Clock;
+  readonly table: ProcessTable;
+  /** The real path of the program, and its arguments. */
+  readonly file: string;
+  readonly args: readonly string[];
+  /** A client on the standard streams knows nothing of another process: it has to begin anew. */
+  readonly startsAgain: boolean;
+  readonly complain: (text: string) => void;
+}
+
+/** Serving processes that only end what they have begun; with more, a rollout has to wait. */
+const maxFormers = 4;
+
+export class Holder {
+  readonly #parts: HolderParts;
+  readonly #children = new KeptChildren();
+  readonly #listeners = new KeptListeners();
+  readonly #formers = new Set<ServingProcess>();
+  #reaper: InstanceReaper;
+  #current: ServingProcess | undefined;
+  #successor: ServingProcess | undefined;
+  #hasServed = false;
+  #isEnding = false;
+  #deaths: Deaths = [];
+  #count = 0;
+  #end: (exit: HeldExit) => void = () => {};
+
+  constructor(parts: HolderParts) {
+    this.#parts = parts;
+    this.#reaper = this.#newReaper();
+  }
+
+  /** Resolves to how it has to exit. */
+  run(): Promise<HeldExit> {
+    return new Promise((resolve) => {
+      this.#end = resolve;
+      this.#startFirst();
+    });
+  }
+
+  signal(name: ForwardedSignal): void {
+    if (name !== 'SIGHUP') this.#isEnding = true;
+    if (this.#current === undefined) {
+      // Between two serving processes.
+      this.#isEnding = true;
+      return this.#end({ code: null, signal: name });
+    }
+    this.#current.signal(name);
+  }
+
+  /** It asks for a dump of memory: it reaches the serving process as it is, and is the end of both. */
+  quit(): void {
+    this.#isEnding = true;
+    if (this.#current === undefined) this.#end({ code: null, signal: 'SIGQUIT' });
+    else this.#current.kill('SIGQUIT');
+  }
+
+  #newReaper(): InstanceReaper {
+    const instance = randomBytes(8).toString('hex');
+    const notice = (text: string) => this.#notice(text);
+    const reaper = new InstanceReaper(instance, this.#parts.table, notice);
+    // A serving process that needs it asks again, and is told why it cannot be started.
+    reaper.start().catch(ignored);
+    return reaper;
+  }
+
+  #startFirst(): void {
+    const started = this.#started('first');
+    this.#current = started;
+    started.ended.then((exit) => this.#currentEnded(started, exit)).catch(ignored);
+  }
+
+  #started(role: ServingRole): ServingProcess {
+    const { file, args } = this.#parts;
+    const introduction = { ordinal: ++this.#count, instance: this.#reaper.instance, role };
+    const started: ServingProcess = new ServingProcess(
+      { introduction, words: [file, ...args] },
+      (asked, handle) => this.#heard(started, asked, handle),
+    );
+    this.#reaper.addServing(started);
+    return started;
+  }
+
+  /** Also a former one, whose exit means nothing. */
+  #currentEnded(one: ServingProcess, exit: HeldExit): void {
+    this.#formers.delete(one);
+    if (this.#current !== one) return;
+    this.#current = undefined;
+    this.#successor?.kill();
+    this.#successor = undefined;
+    const isInOrder = one.isInOrder || this.#isEnding || exit.code === 0;
+    if (isInOrder || !this.#hasServed || !this.#parts.startsAgain) return this.#end(exit);
+    const after = afterDeath(this.#deaths, this.#parts.clock.now());
+    const how = exit.signal ?? `exit code ${exit.code}`;
+    if (after.kind === 'give-up') {
+      this.#parts.complain(
+        `the serving process has died again (${how}), too often within a minute: giving up`,
+      );
+      return this.#end(exit);
+    }
+    this.#deaths = after.deaths;
+    this.#parts.complain(`the serving process has died (${how}); another is started`);
+    this.#loseInstance();
+    this.#parts.clock.after(after.delayMs, () => {
+      if (!this.#isEnding) this.#startFirst();
+    });
+  }
+
+  /** Nobody has its servers any more: they end, and so does everybody who waits for them. */
+  #loseInstance(): void {
+    for (const former of this.#formers) former.kill();
+    this.#children.releaseAll();
+    const lost = this.#reaper;
+    this.#reaper = this.#newReaper();
+    lost.letGo().catch(ignored);
+  }
+
+  #heard(from: ServingProcess, asked: Asked, handle: RawHandle | undefined): void {
+    switch (asked.op) {
+      case 'hello':
+        from.hears = true;
+        return;
+      case 'spawn':
+        return void this.#spawn(from, asked).catch(ignored);
+      case 'take':
+        return this.#take(from, asked);
+      case 'give':
+        return this.#children.give(asked.id, from);
+      case 'released':
+        return this.#children.released(asked.id, from);
+      case 'reaper':
+        return this.#answerWhen(from, asked.ask, this.#reaper.start());
+      case 'reaper-tell':
+        return this.#reaper.tell(asked.change, asked.what);
+      case 'reaper-end':
+        // Those of a former are the current one's now.
+        return this.#answerWhen(
+          from,
+          asked.ask,
+          from === this.#current ? this.#reaper.end() : Promise.resolve(),
+        );
+      case 'keep':
+        if (handle === undefined) return;
+        if (!this.#listeners.keep(asked.name, handle, from.ordinal)) {
+          this.#notice('too many listening sockets: one is not kept for the next serving process');
+        }
+        return;
+      case 'listener': {
+        const kept = this.#listeners.take(asked.name, from.ordinal);
+        if (kept !== undefined) from.tell({ op: 'handle', ask: asked.ask }, kept);
+        return from.tell({ op: 'answer', ask: asked.ask, value: kept !== undefined });
+      }
+      case 'successor':
+        return this.#startSuccessor(from, asked.ask);
+      case 'abandon':
+        if (from === this.#current) this.#successor?.kill();
+        return;
+      case 'serving':
+        return this.#serves(from);
+      case 'exiting':
+        from.stoppedHearing();
+        from.isInOrder ||= asked.isInOrder;
+        return;
+      case 'pass':
+        return this.#pass(from, asked.head, handle);
+    }
+  }
+
+  async #spawn(from: ServingProcess, asked: Asked & { readonly op: 'spawn' }): Promise<void> {
+    const { ask } = asked;
+    try {
+      const child = await this.#children.spawn(asked, from);
+      this.#give(from, ask, child);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const code = errnoOf(error) ?? (error as { code?: unknown }).code;
+      from.tell({ op: 'refusal', ask, code: String(code ?? 'unknown error'), text });
+    }
+  }
+
+  #take(from: ServingProcess, { ask, id }: { readonly ask: number; readonly id: number }): void {
+    const child = this.#children.take(id, from);
+    if (child === undefined) {
+      return from.tell({ op: 'refusal', ask, code: 'ESRCH', text: `there is no child ${id}` });
+    }
+    this.#give(from, ask, child);
+    const exit = this.#children.exitOf(id);
+    if (exit !== null) from.exited(id, exit);
+  }
+
+  #give(to: ServingProcess, ask: number, { id, pid, pipes, report }: StartedChild): void {
+    for (const pipe of pipes) to.tell({ op: 'handle', ask }, pipe);
+    if (report !== undefined) to.tell({ op: 'handle', ask }, report, () => report.close());
+    to.tell({ op: 'answer', ask, value: { id, pid } });
+  }
+
+  #answerWhen(to: ServingProcess, ask: number, done: Promise<void>): void {
+    done
+      .then(() => to.tell({ op: 'answer', ask, value: null }))
+      .catch((error: unknown) => {
+        const text = error instanceof Error ? error.message : String(error);
+        const cause = error instanceof Error ? error.cause : undefined;
+        to.tell({ op: 'refusal', ask, code: errnoOf(cause) ?? 'unknown error', text });
+      });
+  }
+
+  #startSuccessor(from: ServingProcess, ask: number): void {
+    const reason = this.#whyNoSuccessor(from);
+    if (reason !== undefined) {
+      return from.tell({ op: 'refusal', ask, code: reason.code, text: reason.text });
+    }
+    const successor = this.#started('successor');
+    this.#successor = successor;
+    successor.ended
+      .then((exit) => {
+        if (this.#successor === successor) {
+          this.#successor = undefined;
+          this.#current?.tell({ op: 'successor-ended', ...exit });
+        } else this.#currentEnded(successor, exit);
+      })
+      .catch(ignored);
+    const { link } = successor;
+    if (link === undefined) {
+      successor.kill();
+      return from.tell({ op: 'refusal', ask, code: 'ENOTCONN', text: 'it has no link' });
+    }
+    from.tell({ op: 'handle', ask }, link, () => link.close());
+    from.tell({ op: 'answer', ask, value: null });
+  }
+
+  #whyNoSuccessor(
+    from: ServingProcess,
+  ): { readonly code: string; readonly text: string } | undefined {
+    if (from !== this.#current || this.#isEnding || from.isInOrder) {
+      return { code: 'ending', text: 'the instance is ending' };
+    }
+    if (this.#successor !== undefined) return { code: 'busy', text: 'a rollout is under way' };
+    if (this.#formers.size >= maxFormers) {
+      return { code: 'busy', text: `${maxFormers} earlier processes still end their work` };
+    }
+    const flaw = programFlaw(this.#parts.file);
+    return flaw === undefined ? undefined : { code: 'program', text: flaw };
+  }
+
+  #serves(from: ServingProcess): void {
+    if (from === this.#successor) {
+      if (this.#current !== undefined) this.#formers.add(this.#current);
+      this.#successor = undefined;
+      this.#current = from;
+    }
+    if (from !== this.#current) return;
+    this.#hasServed = true;
+    this.#listeners.tidy(from.ordinal);
+  }
+
+  /** To the one that serves, or will in a moment. */
+  #pass(from: ServingProcess, head: unknown, handle: RawHandle | undefined): void {
+    const to = from === this.#current ? this.#successor : this.#current;
+    if (to === undefined || handle === undefined) return handle?.close();
+    to.tell({ op: 'passed', head }, handle, () => handle.close());
+  }
+
+  #notice(text: string): void {
+    if (this.#current?.hears) this.#current.tell({ op: 'notice', text });
+    else this.#parts.complain(text);
+  }
+}

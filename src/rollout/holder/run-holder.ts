@@ -1,0 +1,32 @@
+// Runs this process as the pid-holder of `holdfast serve`, and ends it as its serving process has ended. Loaded by the
+// command line before anything else of the program is: what this file imports is all that the holder has in memory.
+
+import { constants } from 'node:os';
+import { systemClock } from '../../kernel/system-clock.ts';
+import { systemProcesses } from '../../supervise/process/watch/system-processes.ts';
+import { Holder } from './holder.ts';
+import { forwardedSignals, type HeldExit } from './messages.ts';
+import { ownProgramFile } from './program-file.ts';
+
+/** `args`: the words after the program's file. */
+export async function runHolder(program: string, args: readonly string[]): Promise<void> {
+  const holder = new Holder({
+    clock: systemClock,
+    table: systemProcesses(),
+    file: ownProgramFile(program),
+    args,
+    startsAgain: !args.includes('--stdio'),
+    complain: (text) => void process.stderr.write(`holdfast: ${text}\n`),
+  });
+  for (const name of forwardedSignals) process.on(name, () => holder.signal(name));
+  process.on('SIGQUIT', () => holder.quit());
+  end(await holder.run());
+}
+
+function end({ code, signal }: HeldExit): void {
+  if (signal === null) process.exit(code ?? 1);
+  for (const name of [...forwardedSignals, 'SIGQUIT'] as const) process.removeAllListeners(name);
+  process.kill(process.pid, signal);
+  // Process 1 is not ended by a signal.
+  process.exit(128 + constants.signals[signal]);
+}

@@ -1,0 +1,114 @@
+// One serving process, as the holder sees it: how it is started, what it has said about itself, and when it is gone.
+// A signal goes to it as a message while it hears messages, because a terminal or a service manager may send the same
+// signal to it directly, and a second one would end it at once; before and after that, as the signal itself.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { processEnvironment } from '../../supervise/process/start/environment.ts';
+import {
+  type Asked,
+  askedIn,
+  type ForwardedSignal,
+  type HeldExit,
+  holderVariable,
+  type Introduction,
+  introductionText,
+  type Told,
+} from './messages.ts';
+import { type RawHandle, rawHandle, takenFrom } from './raw-handle.ts';
+
+export interface ServingPlan {
+  readonly introduction: Introduction;
+  /** The program's file and its arguments. */
+  readonly words: readonly string[];
+}
+
+export class ServingProcess {
+  readonly ordinal: number;
+  /** Resolves when it has exited and nothing more of what it said is to be read. */
+  readonly ended: Promise<HeldExit>;
+  /** The incumbent's end of the link to a successor; it belongs to whoever takes it. */
+  readonly link: RawHandle | undefined;
+  /** It hears messages. */
+  hears = false;
+  /** It has said that its exit is the end of all, or was told to end. */
+  isInOrder = false;
+  hasServed = false;
+  #hasStopped = false;
+  readonly #child: ChildProcess;
+
+  constructor(
+    { introduction, words }: ServingPlan,
+    heard: (asked: Asked, handle: RawHandle | undefined) => void,
+  ) {
+    this.ordinal = introduction.ordinal;
+    const isSuccessor = introduction.role === 'successor';
+    const child = spawn(process.execPath, [...process.execArgv, ...words], {
+      env: { ...processEnvironment(), [holderVariable]: introductionText(introduction) },
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...(isSuccessor ? (['pipe'] as const) : [])],
+    });
+    this.#child = child;
+    const link = child.stdio[4] as Socket | undefined;
+    this.link = link === undefined ? undefined : takenFrom(link);
+    child.on('message', (message, handle) => {
+      const asked = askedIn(message);
+      const given = rawHandle(handle);
+      if (asked === undefined) given?.close();
+      else heard(asked, given);
+    });
+    this.ended = ended(child);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** `sent` is called when the handle is no longer needed here, sent or not. */
+  tell(told: Told, handle?: RawHandle, sent: () => void = () => {}): void {
+    if (!this.#child.connected) return sent();
+    // It may end at this moment: then nobody needs to be told.
+    this.#child.send(told, handle as never, {}, () => sent());
+  }
+
+  exited(id: number, exit: HeldExit): void {
+    this.tell({ op: 'exited', id, ...exit });
+  }
+
+  signal(name: ForwardedSignal): void {
+    const isTold = this.hears && !this.#hasStopped;
+    // What a hangup means is decided by the serving process.
+    if (name !== 'SIGHUP' || !isTold) this.isInOrder = true;
+    if (!isTold) this.kill(name);
+    else this.tell(name === 'SIGHUP' ? { op: 'hangup' } : { op: 'signal', name });
+  }
+
+  stoppedHearing(): void {
+    this.#hasStopped = true;
+  }
+
+  kill(name: NodeJS.Signals = 'SIGKILL'): void {
+    this.#child.kill(name);
+  }
+}
+
+function ended(child: ChildProcess): Promise<HeldExit> {
+  return new Promise((resolve) => {
+    let exit: HeldExit | undefined;
+    const look = () => {
+      if (exit !== undefined && !child.connected) resolve(exit);
+    };
+    child.once('error', (error) => {
+      if (child.pid !== undefined) return;
+      process.stderr.write(`holdfast: cannot start ${process.execPath}: ${error.message}\n`);
+      resolve({ code: cannotStart, signal: null });
+    });
+    child.once('exit', (code, signal) => {
+      exit = { code, signal };
+      look();
+    });
+    child.once('disconnect', look);
+  });
+}
+
+/** Of the exit codes: a part of what is needed is not available. */
+const cannotStart = 3;

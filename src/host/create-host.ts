@@ -129,12 +129,8 @@ export interface HostSurroundings {
   readonly report: (line: string) => void;
   /** It will serve clients, as a gateway. */
   readonly hasClients?: boolean;
-  /** The id of the instance, if another process of it was there before; absent: a new one. */
-  readonly instance?: string | undefined;
   /** What that process has handed over, if that is known already; see `restore` of the gateway's face. */
   readonly restored?: RestoredHost | undefined;
-  /** Takes over processes of the serving process before this one. */
-  readonly adopt?: Edges['adopt'];
   /** Servers that are reached in another way than their config says. */
   readonly connectors?: Edges['connectors'];
 }
@@ -158,7 +154,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
   const { stateDir, database = null, sharedStore = null, env, report } = around;
   const clock = systemClock;
   const { restored, holder } = around;
-  const named = restored?.state.instance ?? holder?.instance ?? around.instance;
+  const named = restored?.state.instance ?? holder?.instance;
   const instance = named ?? randomBytes(8).toString('hex');
   const events = new EventHub(clock.wallNow);
   const opened = scope.own(openStore(around));
@@ -210,7 +206,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
       http,
       sourceEnv: env,
       readSecret: readSecretFile,
-      ...(around.adopt && { adopt: around.adopt }),
+      adopt: spawner.adopt,
       ...(around.connectors && { connectors: around.connectors }),
     },
     config: loaded.config,
@@ -226,10 +222,11 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     processors: availableParallelism(),
     readEntry: (name, entry) => readEntry(name, entry, around),
     readConfig: (input) => readConfig(input, around),
+    leave: () => spawner.leave(),
     release: () => scope[Symbol.asyncDispose](),
   });
   specOf = (server) => core.specOf(server);
-  if (restored) core.restore(restored).catch(ignored);
+  if (restored) core.restore(restored);
   return core;
 }
 

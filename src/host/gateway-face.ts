@@ -14,7 +14,7 @@ import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
 import type { ChargedRequest } from './call/charge.ts';
 import type { Client } from './connections/caller.ts';
-import type { HandedHost, HandOverTo, RestoredHost } from './handover/handed-host.ts';
+import type { HandedHost, HandOverTo, RestoredHost, Restoring } from './handover/handed-host.ts';
 import type { HandedCounts } from './handover/host-state.ts';
 import type { StatusOptions } from './host.ts';
 import type { HostNews } from './host-news.ts';
@@ -76,10 +76,10 @@ export interface HostForGateway {
   /** At its successor: adds that. */
   addCounts(counts: HandedCounts): void;
   /**
-   * Goes on where the process before this one was, before anything was called or started. Resolves when the connections
-   * that are not used here have ended. Throws a Fault, and then nothing has changed.
+   * Goes on where the process before this one was, before anything was called or started. Throws a Fault, and then
+   * nothing has changed.
    */
-  restore(restored: RestoredHost): Promise<void>;
+  restore(restored: RestoredHost): Restoring;
   /** How the clients are found that the process before this one had, by their keys. */
   setClients(find: (key: string) => Client | undefined): void;
 

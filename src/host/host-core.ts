@@ -46,7 +46,7 @@ import {
 } from './discovery.ts';
 import type { HostForGateway } from './gateway-face.ts';
 import { handOver, takenCounts } from './handover/hand-over.ts';
-import type { HandedHost, HandOverTo, RestoredHost } from './handover/handed-host.ts';
+import type { HandedHost, HandOverTo, RestoredHost, Restoring } from './handover/handed-host.ts';
 import { countsFrom, type HandedCounts } from './handover/host-state.ts';
 import { addCounts, restoreHost } from './handover/restore-host.ts';
 import type {
@@ -367,7 +367,8 @@ export class HostCore implements HostForCommands, HostForGateway {
       const { instance } = this.#given;
       return { instance, generation: this.#generation, uptimeMs: this.#status.uptimeMs };
     };
-    return handOver(this.parts, identified, to);
+    const leave = () => this.#given.leave?.() ?? Promise.resolve();
+    return handOver(this.parts, identified, to, leave);
   }
 
   takeCounts(): HandedCounts {
@@ -378,12 +379,12 @@ export class HostCore implements HostForCommands, HostForGateway {
     addCounts(this.parts, countsFrom(counts));
   }
 
-  restore(restored: RestoredHost): Promise<void> {
-    const ended = restoreHost(this.parts, this.#given, restored);
+  restore(restored: RestoredHost): Restoring {
+    const restoring = restoreHost(this.parts, this.#given, restored);
     this.#generation = restored.state.generation + 1;
     this.#status.uptimeMs = restored.state.uptimeMs;
-    this.#formerEnded = ended;
-    return ended;
+    this.#formerEnded = restoring.ended;
+    return restoring;
   }
 
   setClients(find: (key: string) => Client | undefined): void {

@@ -54,6 +54,8 @@ export interface HostParts {
   readonly readEntry: (name: string, entry: Readonly<Record<string, unknown>>) => ServerConfig;
   /** Reads a whole config by the same rules. */
   readonly readConfig: (options: ApplyOptions) => LoadedConfig;
+  /** All processes that could be given away were: what is recorded about them is another process's now. */
+  readonly leave?: () => Promise<void>;
   /** Ends what the host was given, after its servers have ended. */
   readonly release: () => Promise<void>;
 }

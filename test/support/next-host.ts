@@ -76,13 +76,17 @@ export async function nextHost<Name extends string>(
   const clock = new ManualClock(former.clock.wallNow(), start);
   const { store } = former;
   const next = newGateway(scripts, { store, ...options, former, clock });
-  const ended = next.host.restore({ ...crossed.handed, connections: crossed.connections });
+  const { adopted, ended } = next.host.restore({
+    ...crossed.handed,
+    connections: crossed.connections,
+  });
   const turn = async () => {
     await settled();
     await clock.advanceAsync(0);
     await settled();
   };
   await turn();
+  await adopted;
   await turn();
   return { ...next, crossed, ended };
 }

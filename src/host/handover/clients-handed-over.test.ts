@@ -170,6 +170,41 @@ describe('what a legacy server was asked to report on', () => {
   });
 });
 
+describe('a task that was begun', () => {
+  const times = { createdAt: 'x', lastUpdatedAt: 'x', ttl: null, pollInterval: 500 };
+  const script: Script = {
+    capabilities: { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } },
+    tools: [tool('work', { execution: { taskSupport: 'optional' } })],
+    on: {
+      'tools/call': () => ({ task: { taskId: 'task-1', status: 'working', ...times } }),
+    },
+  };
+
+  it('is known in the next process, keeps its server open, and is not cancelled by the former #tasks', async () => {
+    const scripts = { a: script };
+    const config = { a: { keepAliveMs: 1_000 } };
+    const first = newGateway(scripts, { config });
+    const peer = first.legacy();
+    peer.request('tools/call', { name: 'a__work', task: { ttl: 60_000 } });
+    await settled();
+    const task = first.host.tasks.get(1);
+    if (!task) throw new Error('no task was begun');
+    const next = await nextHost(first, scripts, { config });
+    const [restored] = next.host.tasks.ofClient(task.client.key);
+    expect(restored).toMatchObject({ serial: task.serial, taskId: 'task-1', era: 'legacy' });
+    await next.clock.advanceAsync(10_000);
+    const { child } = first.servers.a;
+    expect(child.isGone).toBe(false);
+    await first.host.clientGone(task.client.key);
+    expect(child.heardAs('tasks/cancel')).toEqual([]);
+    await next.host.clientGone(task.client.key);
+    await settled();
+    expect(child.heardAs('tasks/cancel')).toHaveLength(1);
+    await next.clock.advanceAsync(1_500);
+    expect(child.isGone).toBe(true);
+  });
+});
+
 describe('what a role has spent', () => {
   const settings = { roles: { r: { allow: ['*'], budget: { calls: 3, per: 'principal' } } } };
   const ann: Principal = { id: 'token:ann', role: 'r' };

@@ -322,7 +322,7 @@ describe('the state of a host that cannot be read', () => {
       connection: () => ({ write: () => {} }),
     });
     const next = newGateway(scripts, { store: first.store });
-    await next.host.restore({ state, payload, connections: new Map() });
+    await next.host.restore({ state, payload, connections: new Map() }).adopted;
     expect(next.host.find('a').supervisor.phase.kind).toBe('idle');
     await next.host.call('a', 't');
     expect(next.host.find('a').supervisor.generation).toBe(2);

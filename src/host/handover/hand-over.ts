@@ -2,9 +2,14 @@
 // know is written down at one moment. What was begun here goes on with what was given away; nothing of it is
 // restarted, stopped, counted or stored here any more.
 
+import { within } from '../../kernel/clock.ts';
+import type { Connection } from '../../upstream/connection.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
 import type { HandedHost, HandOverTo } from './handed-host.ts';
 import { type HandedCounts, type HostState, hostStateVersion } from './host-state.ts';
+
+/** How long a process that is being started holds the others up. */
+const leaveMs = 2_000;
 
 /** What the host itself knows besides its parts. */
 export interface Identified {
@@ -17,8 +22,9 @@ export async function handOver(
   parts: PipelineParts,
   identified: () => Identified,
   to: HandOverTo,
+  leave: () => Promise<void>,
 ): Promise<HandedHost> {
-  const { registry, roleBudgets, cache } = parts;
+  const { registry, roleBudgets, cache, tasks } = parts;
   // A list that is read now is not stored any more: it is written down below.
   parts.isHandedOver = true;
   let id = 0;
@@ -26,16 +32,23 @@ export async function handOver(
   const given = await Promise.all(
     registry.all().map(async (server) => [server, await server.give(to, nextId)] as const),
   );
-  if (to.link !== undefined) await roleBudgets.handOver(to.link);
+  const left = within(parts.clock, leaveMs, leave());
+  await Promise.all([to.link && roleBudgets.handOver(to.link), left]);
   // From here on at one moment.
   const { hits, misses } = cache.stats();
   const entries = [...cache.written()];
+  const ids = new Map<Connection | undefined, number>();
+  for (const [, slots] of given) {
+    for (const [slot, one] of slots) ids.set(slot.supervisor.connection, one.id);
+  }
+  const begun = tasks.take((connection) => ids.get(connection));
   const state: HostState = {
     version: hostStateVersion,
     ...identified(),
     startsAgain: registry.startsAgainOfRemoved,
     servers: given.map(([server, slots]) => server.handOver(slots)),
     counts: takenCounts(parts),
+    tasks: { next: tasks.next, begun: [...begun] },
     cache: {
       hits,
       misses,

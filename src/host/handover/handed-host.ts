@@ -60,3 +60,11 @@ export interface RestoredHost {
   /** To the process before. */
   readonly link?: StoreLink;
 }
+
+/** What goes on after a host was restored; neither rejects. */
+export interface Restoring {
+  /** Resolves when the connections are in use here, or are gone. */
+  readonly adopted: Promise<void>;
+  /** Resolves when those that are not used here have ended. */
+  readonly ended: Promise<void>;
+}

@@ -184,6 +184,24 @@ const counts = z.object({
   byPrincipal: z.array(z.tuple([text, traffic])),
 });
 
+const task = z.object({
+  /** The number of its connection. */
+  connection: count,
+  server: text,
+  tool: text.nullable(),
+  era,
+  client: text,
+  principal: z.object({ id: text, role: text.nullable() }),
+  token: count,
+  progressToken: text.nullable(),
+  serial: count,
+  taskId: text,
+  isOver: z.boolean(),
+  isHeld: z.boolean(),
+  description: text.nullable(),
+  leftMs: ms,
+});
+
 const cache = z.object({
   hits: count,
   misses: count,
@@ -201,6 +219,7 @@ const hostState = z.object({
   startsAgain: count,
   servers: z.array(server),
   counts,
+  tasks: z.object({ next: z.int().min(1), begun: z.array(task) }),
   cache,
 });
 

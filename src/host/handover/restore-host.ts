@@ -10,25 +10,27 @@ import type { ConnectionListener } from '../../upstream/connection.ts';
 import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
-import type { RestoredConnection, RestoredHost } from './handed-host.ts';
+import type { RestoredConnection, RestoredHost, Restoring } from './handed-host.ts';
 import { type HandedCounts, type HostState, hostStateFrom } from './host-state.ts';
 
-/** Resolves when what is not used here has ended. Throws a Fault, and then nothing has changed. */
+/** Throws a Fault, and then nothing has changed. */
 export function restoreHost(
   parts: PipelineParts,
   given: HostParts,
   { state: written, payload, connections, link }: RestoredHost,
-): Promise<void> {
+): Restoring {
   const state = hostStateFrom(written);
   const { registry, roleBudgets } = parts;
   const left = new Map(connections);
-  const ending = new Map<string, Promise<void>>();
+  const ending: Promise<unknown>[] = [];
+  const adopting: Promise<void>[] = [];
   const entries = [...entriesIn(state, payload)];
   registry.startsAgainOfRemoved = state.startsAgain;
   addCounts(parts, state.counts);
   // What is spent comes over the link, and later what calls of the former add.
   if (link !== undefined) roleBudgets.takeOver(link);
   parts.cache.restore(entries, state.cache);
+  parts.tasks.next = Math.max(parts.tasks.next, state.tasks.next);
   for (const one of state.servers) {
     const server = registry.get(one.name);
     const take = (id: number) => {
@@ -36,15 +38,19 @@ export function restoreHost(
       left.delete(id);
       return connection;
     };
-    server?.restore(one, take);
+    const tasksOn = (id: number) => state.tasks.begun.filter(({ connection }) => connection === id);
+    if (server) adopting.push(server.restore(one, take, tasksOn));
     const ids = one.slots.flatMap(({ connection }) => connection ?? []);
     const unused = ids.flatMap((id) => take(id) ?? []);
     const ended = Promise.all(unused.map((each) => endConnection(given, one.name, each)));
-    ending.set(one.name, ended.then(ignored));
+    ending.push(ended);
     if (unused.length > 0) server?.waitFor(ended.then(ignored));
   }
   for (const connection of left.values()) connection.refused?.(unnamed());
-  return Promise.all(ending.values()).then(ignored);
+  return {
+    adopted: Promise.all(adopting).then(ignored),
+    ended: Promise.all(ending).then(ignored),
+  };
 }
 
 export function addCounts(

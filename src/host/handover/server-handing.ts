@@ -9,6 +9,7 @@ import type { ConnectionMaker } from '../servers/connection-maker.ts';
 import type { KnownSecrets } from '../servers/known-secrets.ts';
 import type { Server } from '../servers/server.ts';
 import type { Standings } from '../servers/standings.ts';
+import type { WrittenTask } from '../tasks/begun-task.ts';
 import type { HandOverTo, RestoredConnection } from './handed-host.ts';
 import type { ServerState, SlotState } from './host-state.ts';
 import type { RestoredClients } from './restored-clients.ts';
@@ -115,12 +116,17 @@ function writtenSlot(
 /** What was not used of the connections, by number. */
 export type TakeConnection = (id: number) => RestoredConnection | undefined;
 
-export function restoreServer(
+/** The tasks that were begun on a connection, by its number. */
+export type TasksOn = (id: number) => readonly WrittenTask[];
+
+/** Resolves when its connections are in use, or are gone. */
+export async function restoreServer(
   server: Server,
   inside: ServerInside,
   state: ServerState,
   take: TakeConnection,
-): void {
+  tasksOn: TasksOn,
+): Promise<void> {
   const { slots, facts, history, offerings } = server;
   inside.standings.restore(state.standings, state.spec === inside.spec);
   if (state.spec !== inside.spec) return;
@@ -140,11 +146,12 @@ export function restoreServer(
   }));
   const restored = slots.restore(wanted, state.current, state.asks);
   const isPinChanged = state.lazy !== server.config.lazy;
-  for (const [place, slot] of restored.entries()) {
+  const adopting = restored.map((slot, place) => {
     const written = state.slots[place];
-    if (written) restoreSlot(slot, written, inside, take, isPinChanged);
-  }
+    return written && restoreSlot(slot, written, inside, take, tasksOn, isPinChanged);
+  });
   if (isPinChanged) slots.pin(!server.config.lazy);
+  await Promise.all(adopting);
 }
 
 function restoreSlot(
@@ -152,8 +159,9 @@ function restoreSlot(
   state: SlotState,
   { maker, clients }: ServerInside,
   take: TakeConnection,
+  tasksOn: TasksOn,
   isPinChanged: boolean,
-): void {
+): Promise<void> | undefined {
   const { clientEra, isDuplicate, isSpent, roots, former, users, told, supervisor } = state;
   slot.clientEra = clientEra;
   slot.isDuplicate = isDuplicate;
@@ -161,11 +169,15 @@ function restoreSlot(
     ? { key: roots.key, answer: { kind: roots.kind, json: roots.json } }
     : undefined;
   slot.formerOwner = former ?? undefined;
-  const connection = state.connection === null ? undefined : take(state.connection);
-  if (connection) {
+  const id = state.connection;
+  const connection = id === null ? undefined : take(id);
+  let adopted: Promise<void> | undefined;
+  if (id !== null && connection !== undefined) {
     const client = users?.client == null ? undefined : clients.of(users.client);
-    maker.expect(slot, { connection, users, client, told, isSpent });
+    const tasks = tasksOn(id);
+    adopted = maker.expect(slot, { connection, users, client, told, isSpent, tasks });
   }
   const leases = isPinChanged ? { ...supervisor.leases, pinned: false } : supervisor.leases;
   slot.supervisor.restore({ ...supervisor, leases }, connection !== undefined);
+  return adopted;
 }

@@ -14,6 +14,7 @@ import type { RootsAtStart } from '../connections/roots-at-start.ts';
 import type { RestoredConnection } from '../handover/handed-host.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
+import type { WrittenTask } from '../tasks/begun-task.ts';
 import { CommonLists, type CommonReading } from './common-lists.ts';
 import { containedListener } from './contained-listener.ts';
 import { adoptedConnection, openConnection } from './open-connection.ts';
@@ -41,6 +42,8 @@ export interface ExpectedConnection {
   readonly client: Client | undefined;
   readonly told: readonly string[];
   readonly isSpent: boolean;
+  /** Those that clients have begun on it. */
+  readonly tasks: readonly WrittenTask[];
 }
 
 interface Hearing {
@@ -59,7 +62,7 @@ export class ConnectionMaker {
   /** Those that are being asked for their tools, until they have answered. */
   readonly #listing = new WeakSet<Connection>();
   /** Until they are taken over, which begins at once. */
-  readonly #expected = new Map<ConnectionSlot, ExpectedConnection>();
+  readonly #expected = new Map<ConnectionSlot, ExpectedConnection & { over(): void }>();
   #formerEnded: Promise<void> | undefined;
 
   constructor(server: Server, parts: ServerParts, roots: RootsAtStart, listener: MakerListener) {
@@ -92,7 +95,9 @@ export class ConnectionMaker {
   ): Promise<Connection> {
     const expected = this.#expected.get(slot);
     this.#expected.delete(slot);
-    if (expected !== undefined) return this.#adopt(slot, expected, lost);
+    if (expected !== undefined) {
+      return this.#adopt(slot, expected, lost).finally(() => expected.over());
+    }
     await this.#formerEnded;
     signal.throwIfAborted();
     this.#server.slots.makeRoom(slot);
@@ -152,9 +157,14 @@ export class ConnectionMaker {
 
   // --- from one process to the next --------------------------------------------------------
 
-  /** The next connection of this slot is not opened: it was handed over by the process before this one. */
-  expect(slot: ConnectionSlot, expected: ExpectedConnection): void {
-    this.#expected.set(slot, expected);
+  /**
+   * The next connection of this slot is not opened: it was handed over by the process before this one. Resolves when it
+   * is in use, or could not be taken over.
+   */
+  expect(slot: ConnectionSlot, expected: ExpectedConnection): Promise<void> {
+    return new Promise((over) => {
+      this.#expected.set(slot, { ...expected, over });
+    });
   }
 
   /** Nothing is opened before this: a process of the server's former config is being ended. */
@@ -165,7 +175,7 @@ export class ConnectionMaker {
   /** Neither greeted nor read again: who has used it, and what it lists, was handed over with it. */
   async #adopt(
     slot: ConnectionSlot,
-    { connection: restored, users, client, told, isSpent }: ExpectedConnection,
+    { connection: restored, users, client, told, isSpent, tasks }: ExpectedConnection,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
     const { offerings, slots } = this.#server;
@@ -176,6 +186,10 @@ export class ConnectionMaker {
       isBegun = true;
       slot.adopted(from, users, client, isSpent);
       this.#roots.adopted(from);
+      for (const task of tasks) {
+        const owner = this.#parts.restoredClients.of(task.client);
+        this.#parts.tasks.restore(task, { slot, connection: from }, owner);
+      }
       slot.catalogue = offerings.of(slots.aimOn(slot, undefined)).catalogue;
       for (const { catalogue } of offerings.readOn(slot.aim)) catalogue.lists.adopted(from);
     };

@@ -24,6 +24,7 @@ import {
   restoreServer,
   type ServerInside,
   type TakeConnection,
+  type TasksOn,
   writtenServer,
 } from '../handover/server-handing.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
@@ -246,9 +247,9 @@ export class Server {
     return written;
   }
 
-  /** Goes on where the process before this one was. */
-  restore(state: ServerState, take: TakeConnection): void {
-    restoreServer(this, this.#inside, state, take);
+  /** Goes on where the process before this one was. Resolves when its connections are in use, or are gone. */
+  restore(state: ServerState, take: TakeConnection, tasksOn: TasksOn): Promise<void> {
+    return restoreServer(this, this.#inside, state, take, tasksOn);
   }
 
   /** Nothing is opened before this. */

@@ -43,6 +43,25 @@ export interface BegunTask extends Beginning {
   leftMs(): number;
 }
 
+/** A task for another process: its connection by the number under which that is handed over, its client by the key. */
+export interface WrittenTask {
+  readonly connection: number;
+  readonly server: string;
+  readonly tool: string | null;
+  readonly era: Era;
+  readonly client: string;
+  readonly principal: Principal;
+  readonly token: number;
+  readonly progressToken: string | null;
+  readonly serial: number;
+  readonly taskId: string;
+  readonly isOver: boolean;
+  /** Its connection is kept open for it. */
+  readonly isHeld: boolean;
+  readonly description: string | null;
+  readonly leftMs: number;
+}
+
 /** A message of a server about a task. */
 export interface TaskNews {
   readonly server: string;

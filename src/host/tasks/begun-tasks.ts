@@ -7,12 +7,21 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { shareOf } from '../../kernel/owner-counts.ts';
+import { localUser, type Principal } from '../../policy/principal.ts';
 import type { Connection, RequestOptions } from '../../upstream/connection.ts';
 import { numberOf } from '../../wire/decode.ts';
 import type { Era } from '../../wire/eras.ts';
 import type { Message } from '../../wire/scan.ts';
 import { type Caller, type Client, limitedAs } from '../connections/caller.ts';
-import { type Asker, type Beginning, type BegunTask, isOf, type TaskNews } from './begun-task.ts';
+import {
+  type Asker,
+  type Beginning,
+  type BegunTask,
+  isOf,
+  type Place,
+  type TaskNews,
+  type WrittenTask,
+} from './begun-task.ts';
 import { TaskOwners } from './task-owners.ts';
 import {
   type DescribedTask,
@@ -145,6 +154,49 @@ export class BegunTasks {
     // A connection that accepts no more calls may still have carried this answer.
     if (beginning.place.connection.isLost) this.lost(beginning.place.connection);
     return task;
+  }
+
+  // --- from one process to the next --------------------------------------------------------
+
+  /** Those on connections that were given to the next process; here they are not known any more. */
+  take(givenAs: (connection: Connection) => number | undefined): readonly WrittenTask[] {
+    return [...this.#tasks.values()].flatMap((entry) => {
+      const connection = givenAs(entry.place.connection);
+      if (connection === undefined || entry.isLost) return [];
+      const task = { ...written(entry), connection };
+      this.#forget(entry);
+      return [task];
+    });
+  }
+
+  /** One of the process before this one; its connection was handed over with it. */
+  restore(task: WrittenTask, place: Place, client: Client): void {
+    const { server, tool, era, token, serial, taskId, isOver, isHeld } = task;
+    const facts = { server, tool, era, token, serial, taskId, isOver, place, client };
+    const entry: Entry = {
+      ...facts,
+      principal: principalFrom(task.principal),
+      progressToken: bytesOf(task.progressToken),
+      description: bytesOf(task.description),
+      asking: new Set(),
+      isLost: false,
+      isHeld,
+      endsAt: this.#clock.now() + task.leftMs,
+      expiry: this.#clock.after(task.leftMs, () => this.#forget(entry), true),
+      leftMs: () => Math.max(0, entry.endsAt - this.#clock.now()),
+    };
+    this.#tasks.set(serial, entry);
+    if (isHeld) place.slot.supervisor.leases.hold();
+    this.#owners.add(place.connection, taskId, entry);
+  }
+
+  /** The number of the next one: those that were begun by the process before this one are counted. */
+  get next(): number {
+    return this.#next;
+  }
+
+  set next(next: number) {
+    this.#next = next;
   }
 
   // --- finding -----------------------------------------------------------------------------
@@ -322,6 +374,30 @@ export class BegunTasks {
     }
     return undefined;
   }
+}
+
+function written(entry: Entry): Omit<WrittenTask, 'connection'> {
+  const { server, tool, era, token, serial, taskId, isOver, isHeld, client, principal } = entry;
+  return {
+    ...{ server, tool, era, token, serial, taskId, isOver, isHeld, client: client.key },
+    principal: { id: principal.id, role: principal.role },
+    progressToken: entry.progressToken?.toString() ?? null,
+    description: entry.description?.toString() ?? null,
+    leftMs: entry.leftMs(),
+  };
+}
+
+/**
+ * Nobody's credential is verified by that: it says whose the task is. What a path takes away is not known of it, so
+ * that one has no role here, and only polls.
+ */
+function principalFrom({ id, role }: Principal): Principal {
+  if (id === localUser.id) return localUser;
+  return { id, role: id.includes('/') ? null : role };
+}
+
+function bytesOf(text: string | null): Buffer | undefined {
+  return text === null ? undefined : Buffer.from(text);
 }
 
 /** The answer is not waited for: the server is only notified. */

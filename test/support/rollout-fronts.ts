@@ -16,12 +16,17 @@ const caught = (error: unknown) => {
   throw error;
 };
 
+/** What a process is called, in the order in which they come. */
+export function replicaAt(at: number): string {
+  return at.toString(16).padStart(16, '0');
+}
+
 async function process(at: number, options: FrontOptions, listening?: SocketHandle) {
   const clock = systemClock;
   const bus = new NeighbourBus({ clock, caught });
   let accept: (connection: Duplex) => void = (connection) => connection.destroy();
   const tunnels = new Tunnels({
-    ...{ bus, clock, subjects: 'hfl', id: at.toString(16).padStart(16, '0') },
+    ...{ bus, clock, subjects: 'hfl', id: replicaAt(at) },
     secret: Buffer.alloc(32, 'secret'),
     accepted: (connection) => accept(connection),
     isOneMachine: true,
@@ -48,9 +53,11 @@ export interface Rolled {
 }
 
 /** `optionsOf` is called for each front. */
-export async function rolloutFronts(optionsOf: (at: number) => FrontOptions = () => ({})) {
+export async function rolloutFronts(
+  optionsOf: (at: number) => FrontOptions | Promise<FrontOptions> = () => ({}),
+) {
   let count = 0;
-  const made = await process(count, optionsOf(count));
+  const made = await process(count, await optionsOf(count));
   const all = [made];
   const { port } = made;
   let ended = Promise.resolve();
@@ -59,6 +66,7 @@ export async function rolloutFronts(optionsOf: (at: number) => FrontOptions = ()
   async function roll(before: () => void | Promise<void> = () => {}): Promise<Rolled> {
     const was = all.at(-1) as FrontProcess;
     count += 1;
+    const options = await optionsOf(count);
     const [older, newer] = playedLinks();
     const handle = was.http.listening as SocketHandle & { close?: unknown; onconnection: unknown };
     // The holder has another descriptor of it.
@@ -74,8 +82,10 @@ export async function rolloutFronts(optionsOf: (at: number) => FrontOptions = ()
     const former = was.http.handOver(successorOver(older, connection, caught));
     handle.onconnection = (_error: unknown, client: SocketHandle) => void waiting.push(client);
     await before();
+    // What was said of sessions is there before the first connection, as it is before the word to serve.
+    await new Promise(setImmediate);
     Reflect.deleteProperty(handle, 'close');
-    const now = await process(count, optionsOf(count), handle);
+    const now = await process(count, options, handle);
     now.bus.join(newer, 'former');
     followFormer(newer, now.http);
     take = (...one) => void now.http.adopt(...one);

@@ -361,6 +361,8 @@ class HttpListener implements HttpFront {
     await within(this.#edge.clock, this.#edge.limits.closeMs, quiet);
     this.#sessions.closeAll();
     server.closeAllConnections();
+    // Those that were adopted and have said nothing are not the server's yet.
+    for (const socket of this.#connections.all) socket.destroy();
     await closed;
     this.#edge.deadlines[Symbol.dispose]();
   }

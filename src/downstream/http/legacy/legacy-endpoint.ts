@@ -265,8 +265,11 @@ export class LegacyEndpoint {
         return;
       }
       const isThere = session !== undefined && !session.isClosed;
-      if (!isThere) return refuseRpc(res, 404, sessionGone, requestId);
-      goOn(session);
+      if (isThere) return goOn(session);
+      const gone = () => refuseRpc(res, 404, sessionGone, requestId);
+      // A process that was replaced before the client has come may have given it on.
+      if (this.#passing.handsOver(context)) this.#handOver(context, carried, gone);
+      else gone();
     };
     const session = this.#sessions.find(id, principal);
     if (!(session instanceof Promise)) return found(session);

@@ -28,6 +28,8 @@ export class Interrupt {
   readonly #controller = new AbortController();
   #arrived: Promise<void> | undefined;
   #name: SignalName | undefined;
+  /** What SIGHUP does that came from a holder; absent: it ends the process. */
+  hangup: (() => void) | undefined;
 
   /** Handles the signals of the process from now on. */
   listen(from: NodeJS.Process, holder?: SignalSource): void {
@@ -38,7 +40,10 @@ export class Interrupt {
     }
     holder?.listen({
       signal: (name) => this.#came(from, name),
-      hangup: () => this.#came(from, 'SIGHUP'),
+      hangup: () => {
+        if (this.hangup === undefined) this.#came(from, 'SIGHUP');
+        else this.hangup();
+      },
     });
   }
 

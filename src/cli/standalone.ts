@@ -12,6 +12,7 @@ import type { RolloutState } from '../host/rollout-status.ts';
 import { contain } from '../kernel/contain.ts';
 import type { HostEvent } from '../observe/events.ts';
 import type { KeyHolders } from '../policy/keyed-wait.ts';
+import type { StoreOverRollout } from '../store/remote/store-over-rollout.ts';
 import type { Store } from '../store/store.ts';
 import { reportedAtOnce } from './command-failure.ts';
 import { Interrupted } from './interrupt.ts';
@@ -40,7 +41,9 @@ export interface CommandHostOptions {
     readonly replicas: KeyHolders | undefined;
     readonly startedBy: 'serve' | 'connect';
     /** What knows about rollouts; absent: there are none. */
-    readonly rollout?: RolloutState | undefined;
+    readonly rollouts?: RolloutState | undefined;
+    /** What is kept, over rollouts. */
+    readonly rollout?: StoreOverRollout | undefined;
     /** Resolves when clients can come. */
     readonly serving: Promise<unknown>;
     /** The parent of its servers, where that is another process. */
@@ -87,6 +90,7 @@ export async function openHost(
     sharedStore: options.gateway?.sharedStore ?? null,
     replicas: options.gateway?.replicas,
     rollout: options.gateway?.rollout,
+    rollouts: options.gateway?.rollouts,
     ...(options.gateway && { serving: options.gateway.serving }),
     holder: options.gateway?.holder,
     claimTrack: trackClaims(ownIdentity().version, () => shell.clock.wallNow()),

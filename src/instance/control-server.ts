@@ -2,7 +2,8 @@
 // and hands the connections of MCP clients to the gateway. Whoever can reach the socket is the local user:
 // its folder is closed to everybody else. One connection can only hurt itself.
 
-import { chmod, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, rename, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { OutgoingBudget } from '../downstream/outgoing/outgoing-budget.ts';
@@ -11,6 +12,7 @@ import { type Clock, within } from '../kernel/clock.ts';
 import { type Caught, contain } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
 import { Fault, faultFrom } from '../kernel/fault.ts';
+import type { KeptSockets } from '../kernel/kept-sockets.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
 import { operatorAnswer } from './answering.ts';
 import { folderOfClient } from './client-folder.ts';
@@ -29,6 +31,8 @@ import { requestSchema } from './protocol.ts';
 
 export interface ControlServerParts {
   readonly path: string;
+  /** Where its socket outlives this process; absent: nowhere. */
+  readonly sockets?: KeptSockets | undefined;
   readonly clock: Clock;
   readonly identity: () => Promise<InstanceIdentity>;
   readonly operations: InstanceOperations;
@@ -58,6 +62,9 @@ const spareConnections = 16;
 /** How many requests of one operator may be under way. */
 const maxRequests = 64;
 const greetingMs = 5_000;
+/** How long an operator who only listens goes on with a process that another one has replaced. */
+const listeningMs = 1_000;
+const socketName = 'control';
 /** A line of the protocol has room for so much. */
 const maxAnswerLength = 33_000_000;
 
@@ -71,6 +78,7 @@ export class ControlServer implements AsyncDisposable {
   /** Those of the clients that differ, until they are closed. */
   readonly #differing = new Map<Socket, DifferingWindow>();
   #isDraining = false;
+  #isLeft = false;
   #settled: () => void = () => {};
   #closing: Promise<void> | undefined;
 
@@ -79,10 +87,11 @@ export class ControlServer implements AsyncDisposable {
     const { path } = parts;
     await makePrivateFolder(dirname(path));
     await assertOwnFolder(dirname(path));
-    await removeSocket(path);
     const server = new ControlServer(parts);
-    await server.#listen();
-    await chmod(path, 0o600);
+    const { sockets } = parts;
+    if (!(await sockets?.resume(socketName, server.#server))) await server.#listen();
+    server.#server.on('error', parts.caught);
+    sockets?.keep(socketName, server.#server);
     return server;
   }
 
@@ -115,23 +124,51 @@ export class ControlServer implements AsyncDisposable {
     return [...this.#operators].reduce((sum, { count }) => sum + count, 0);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#closing ??= new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-      for (const socket of this.#sockets) socket.destroy();
-    });
-    return this.#closing;
+  /**
+   * Another process answers on this socket from now on. Resolves when what operators have begun here is answered;
+   * what only listens ends, so that it is asked for there.
+   */
+  async handOver(): Promise<void> {
+    this.#isLeft = true;
+    this.#server.close();
+    const begun = this.#endIdle((operator) => operator.isIdle);
+    await within(this.#parts.clock, listeningMs, begun);
+    await this.#endIdle((operator) => !operator.hasBegun);
   }
 
-  #listen(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#parts.path, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', this.#parts.caught);
-        resolve();
-      });
+  /** Ends the operators that are done, by this measure, as soon as each is; resolves when all are. */
+  async #endIdle(isDone: (operator: Operator) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#settled = () => {
+        for (const operator of this.#operators) if (isDone(operator)) operator.end();
+        if ([...this.#operators].every(isDone)) resolve();
+      };
+      this.#settled();
     });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    if (!this.#isLeft) await rm(this.#parts.path, { force: true });
+  }
+
+  /** Under another name until only this user can reach it: it is there at once for those who look. */
+  async #listen(): Promise<void> {
+    const { path } = this.#parts;
+    await removeSocket(path);
+    const beginning = `${path}.new`;
+    await removeSocket(beginning);
+    this.#server.listen(beginning);
+    await once(this.#server, 'listening');
+    await chmod(beginning, 0o600);
+    await rename(beginning, path);
   }
 
   #connected(socket: Socket): void {
@@ -220,6 +257,8 @@ class Operator {
   readonly #channel: LineChannel;
   /** By the operator's number, until answered; at most `maxRequests`. */
   readonly #running = new Map<number, AbortController>();
+  /** Those of them that begin something. */
+  readonly #begun = new Set<number>();
 
   constructor(socket: Socket, parts: ControlServerParts, server: OperatorServer) {
     this.#socket = socket;
@@ -252,6 +291,15 @@ class Operator {
     return this.#running.size;
   }
 
+  /** Whether something runs that must not be cut off. */
+  get hasBegun(): boolean {
+    return [...this.#begun].some((id) => this.#running.has(id));
+  }
+
+  end(): void {
+    this.#socket.end(() => this.#socket.destroy());
+  }
+
   #heard(message: unknown): void {
     const { success, data, error } = requestSchema.safeParse(message);
     if (!success) {
@@ -279,6 +327,7 @@ class Operator {
     }
     const controller = new AbortController();
     this.#running.set(id, controller);
+    if (begins.has(data.request.ask)) this.#begun.add(id);
     const item = (value: unknown) => void this.#channel.send({ id, item: value });
     const { operations } = this.#parts;
     operatorAnswer(data.request, { operations, signal: controller.signal, item })
@@ -288,6 +337,7 @@ class Operator {
       )
       .finally(() => {
         this.#running.delete(id);
+        this.#begun.delete(id);
         this.#server.settled();
       })
       .catch(this.#parts.caught);

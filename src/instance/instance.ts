@@ -23,6 +23,7 @@ export class OwnInstance implements AsyncDisposable {
   readonly #clock: Clock;
   #control: ControlServer | undefined;
   #isAsked = false;
+  #isLeft = false;
 
   constructor(place: InstancePlace, lock: InstanceLock, self: LockHolder, clock: Clock) {
     this.place = place;
@@ -65,12 +66,24 @@ export class OwnInstance implements AsyncDisposable {
     await Promise.all([this.tellEnding(), this.#control?.drain(ms)]);
   }
 
+  /** The fence: other processes reach the next one. Resolves when what operators have begun here is answered. */
+  async handOver(): Promise<void> {
+    await this.#control?.handOver();
+  }
+
+  /** Another process of the same pid-holder is the instance now: the lock and the path of the socket are that one's. */
+  async leave(): Promise<void> {
+    this.#isLeft = true;
+    await this.#control?.[Symbol.asyncDispose]();
+  }
+
   /** Nobody can reach it any more. It keeps the lock: the next instance must find the database closed. */
   async stopListening(): Promise<void> {
     await this.#control?.[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isLeft) return;
     await this.stopListening();
     const { startedBy } = this.#self;
     const endedAt = this.#clock.wallNow();

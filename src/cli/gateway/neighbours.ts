@@ -9,6 +9,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Caught } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { NeighbourBus, type NeighbourLink } from '../../replicas/neighbour-bus.ts';
+import { RolloutHolders } from '../../replicas/rollout-holders.ts';
 import { Tunnels } from '../../replicas/tunnel/tunnels.ts';
 
 export interface NeighboursParts {
@@ -25,6 +26,8 @@ export class Neighbours implements Disposable {
   readonly replica: Replica;
   /** The peers of the HTTP front. */
   readonly tunnels: Tunnels;
+  /** Who has the calls of idempotency keys. */
+  readonly holders: RolloutHolders;
   readonly #bus: NeighbourBus;
   #accept: (connection: Duplex) => void = (connection) => void connection.destroy();
 
@@ -32,6 +35,7 @@ export class Neighbours implements Disposable {
     const id = randomBytes(8).toString('hex');
     this.replica = { id, key, doServersMove: true };
     this.#bus = new NeighbourBus({ clock, caught });
+    this.holders = new RolloutHolders({ bus: this.#bus, subjects: 'hfk', id });
     this.tunnels = new Tunnels({
       ...{ bus: this.#bus, clock, subjects: 'hfl', id, isOneMachine: true },
       secret: createHmac('sha256', key).update('neighbours of holdfast: tunnels').digest(),
@@ -62,6 +66,7 @@ export class Neighbours implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.holders[Symbol.dispose]();
     this.tunnels[Symbol.dispose]();
     this.#bus[Symbol.dispose]();
   }

@@ -11,6 +11,7 @@ import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { CallObserver } from '../../host/call/call-observer.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
+import type { Caught } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
 import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
@@ -29,6 +30,8 @@ import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import type { Replicas } from './replicas.ts';
+import { rolloutHolder } from './rollout/rollout-holder.ts';
+import { Succession } from './rollout/succession.ts';
 import { openRollouts } from './rollouts.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
@@ -55,7 +58,9 @@ export async function serveConfig(
   };
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
-  using rollouts = openRollouts(shell, inUse, (error) => host.defects.caught('a rollout', error));
+  const caught = (error: unknown) => void host.defects.caught('a rollout', error);
+  using succession = await successionOf(shell, caught);
+  using rollouts = openRollouts(shell, inUse, caught, succession && handsOf(succession, shell));
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
@@ -81,9 +86,10 @@ export async function serveConfig(
       database: instance && store === 'sqlite' ? instance.place.database : null,
       servesBroker: options.broker !== undefined || loaded.config.broker !== null,
       sharedStore: shared?.store,
-      replicas,
+      replicas: replicas ?? succession?.neighbours.holders,
       startedBy,
-      rollout: rollouts,
+      rollout: succession?.store,
+      rollouts,
       serving,
       holder: shell.holder,
     },
@@ -96,7 +102,8 @@ export async function serveConfig(
   shared?.defectsOf(host);
   try {
     await replicas?.join(host);
-    await using gateway = gatewayFor(host, loaded, replicas);
+    succession?.restore(host, rollouts);
+    await using gateway = gatewayFor(host, loaded, replicas ?? succession?.neighbours.replica);
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
@@ -106,6 +113,7 @@ export async function serveConfig(
       loaded,
       options,
     );
+    if (shell.holder !== undefined) shell.interrupt.hangup = () => rollouts.request();
     const hooks = hooksOf(shell, rollouts);
     if (hooks !== undefined) host.observers.add(hooks);
     host.startPinned();
@@ -117,13 +125,22 @@ export async function serveConfig(
       serves();
     };
     const onServing = () => {
-      shell.holder?.serving();
+      if (succession?.arrival === undefined) shell.holder?.serving();
+      else succession.arrival.served().catch(caught);
       rollouts.serving();
       shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     };
     const broker = () => workers?.state ?? null;
     const common = { host, gateway, loaded, invocation, instance, broker, replicas };
-    const served = { ...common, shared: shared?.store, inUse, rollouts, ownsDatabase, onServing };
+    const served = {
+      ...common,
+      shared: shared?.store,
+      inUse,
+      rollouts,
+      succession,
+      ownsDatabase,
+      onServing,
+    };
     return await reportedAtOnce(invocation, async () => {
       if (options.stdio === true) return await serveStreams(served);
       const { forConnect, listen } = options;
@@ -134,6 +151,23 @@ export async function serveConfig(
   } finally {
     await host.close();
   }
+}
+
+/** Undefined where no holder has started this process. */
+async function successionOf(shell: Shell, caught: Caught): Promise<Succession | undefined> {
+  const { holder, clock } = shell;
+  if (holder === undefined) return undefined;
+  return await Succession.open({ holder, clock, program: ownIdentity().version, caught });
+}
+
+function handsOf(succession: Succession, { clock }: Shell) {
+  const { holder, history } = succession;
+  const origin = { program: ownIdentity().version, instance: holder.instance };
+  return {
+    hands: { holder: rolloutHolder(holder, clock), handOver: succession },
+    origin,
+    ...(history && { history }),
+  };
 }
 
 /** The holder learns of a use by a message; without one nothing outlasts this process. */

@@ -19,6 +19,8 @@ import { assertOpenAccess, openAccess } from './access.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
 import { readinessOf } from './readiness.ts';
+import { leaveToNext } from './rollout/former.ts';
+import { overRollouts } from './rollout/http-clients.ts';
 import type { Served } from './served.ts';
 
 /** Those that are open, and as many that earlier processes have left. */
@@ -48,11 +50,14 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   });
   // Its tokens have been read, if they can be.
   readiness();
+  const { succession } = served;
+  const neighbours = served.replicas === undefined ? succession?.neighbours : undefined;
+  await succession?.mayServe();
   const front = await startHttp({
     outgoing,
     sessions,
     principals: opened?.principals,
-    peers: served.replicas?.tunnels,
+    peers: served.replicas?.tunnels ?? neighbours?.tunnels,
     front: gateway,
     config: http,
     clock,
@@ -64,6 +69,8 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
     sockets: shell.holder && keptSockets(shell.holder),
   });
   served.replicas?.serve((connection) => front.accept(connection));
+  neighbours?.serve((connection) => front.accept(connection));
+  using _giving = succession && overRollouts(front, succession, host);
   using _following = access?.follow((ids) => front.endAccess(ids));
   const { url } = front;
   const { env } = shell;
@@ -94,7 +101,12 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   served.onServing();
   const { replicas } = served;
   const asked = [interrupt.arrived, ...(control ? [control.endAsked] : [])];
-  const why = await Promise.race([...asked, ...(replicas ? [replicas.otherKey] : [])]);
+  const replaced = succession ? [succession.replaced.then(() => 'replaced' as const)] : [];
+  const why = await Promise.race([...asked, ...replaced, ...(replicas ? [replicas.otherKey] : [])]);
+  if (why === 'replaced') {
+    await Promise.all([front.close(), control?.clients.close()]);
+    return await leaveToNext(served);
+  }
   if (why instanceof Fault) {
     // What it gives out is good for nothing at the others: nothing is waited for.
     await Promise.all([front.close(), control?.clients.close()]);

@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { Invocation } from '../invocation.ts';
 import type { ConfigInUse } from './config-in-use.ts';
 import type { Replicas } from './replicas.ts';
+import type { Succession } from './rollout/succession.ts';
 
 export interface Served {
   readonly host: OpenedHost;
@@ -22,6 +23,8 @@ export interface Served {
   readonly inUse: ConfigInUse;
   /** Rollouts of this process. */
   readonly rollouts: ServingRollouts;
+  /** The processes before and after this one; undefined: no holder has started it. */
+  readonly succession: Succession | undefined;
   /** Where other gateways may use the same store. */
   readonly replicas: Replicas | undefined;
   /** What it keeps outlives the process. */

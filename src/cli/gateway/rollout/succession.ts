@@ -1,0 +1,234 @@
+// A gateway below a pid-holder, as one in a row of processes that replace each other: at its beginning what the process
+// before has handed over, if there was one, and at its end how it hands over itself. Each part that has clients, servers
+// or stored data says here how it is given to the next process; the order is: clients first, so that nothing new
+// begins, then servers, then what is stored.
+
+import type { OpenedHost } from '../../../host/create-host.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { type Caught, ignored } from '../../../kernel/contain.ts';
+import { Fault } from '../../../kernel/fault.ts';
+import { isRecord } from '../../../kernel/json-values.ts';
+import type { Fenced, HandOver } from '../../../rollout/attempt.ts';
+import type { RawHandle } from '../../../rollout/holder/raw-handle.ts';
+import type { HolderClient } from '../../../rollout/holder-client.ts';
+import type { JsonValue, Link } from '../../../rollout/link.ts';
+import type { RolloutHistory, ServingRollouts } from '../../../rollout/serving-rollouts.ts';
+import type { ReadSnapshot, SnapshotPart } from '../../../rollout/snapshot.ts';
+import { FormerStore } from '../../../store/remote/former-store.ts';
+import { StoreOverRollout } from '../../../store/remote/store-over-rollout.ts';
+import { keyFrom, Neighbours } from '../neighbours.ts';
+import { Arrival } from './arrival.ts';
+import { GivenServers, TakenServers } from './server-lines.ts';
+
+/** A part of the gateway that clients use. */
+export interface Giver {
+  /** From now on nothing new begins here. */
+  give(link: Link): Promise<Given> | Given;
+}
+
+export interface Given {
+  readonly parts?: readonly SnapshotPart[];
+  readonly sessions?: number;
+  /** Resolves when nothing is left of it here. */
+  readonly ended: Promise<unknown>;
+  /** What does not go along, each in a few words. */
+  readonly left?: readonly string[];
+}
+
+type Head = Readonly<Record<string, unknown>>;
+type TakesSocket = (handle: RawHandle, head: Head) => void;
+
+export interface SuccessionParts {
+  readonly holder: HolderClient;
+  readonly clock: Clock;
+  readonly program: string;
+  readonly caught: Caught;
+}
+
+const hostPart = 'host';
+const historyPart = 'history';
+
+export class Succession implements HandOver, Disposable {
+  readonly holder: HolderClient;
+  readonly neighbours: Neighbours;
+  readonly store: StoreOverRollout;
+  /** Of this process. */
+  readonly history: RolloutHistory | undefined;
+  /** Resolves when another process serves and nothing is left to do here. */
+  readonly replaced: Promise<void>;
+  /** What was handed over to this process; undefined: it is the first. */
+  readonly arrival: Arrival | undefined;
+  readonly #yours: ReadSnapshot | undefined;
+  readonly #parts: SuccessionParts;
+  readonly #givers = new Set<Giver>();
+  #host: OpenedHost | undefined;
+  #rollouts: ServingRollouts | undefined;
+  #given: readonly Given[] = [];
+  #adopted: Promise<void> = Promise.resolve();
+  /** A few kinds. */
+  readonly #takers = new Map<string, TakesSocket>();
+  /** By kind, for a moment, until somebody takes them. */
+  readonly #early = new Map<string, readonly (readonly [RawHandle, Head])[]>();
+  #isOver = false;
+  #replace: () => void = ignored;
+
+  private constructor(parts: SuccessionParts, neighbours: Neighbours, arrived?: Arrived) {
+    const { caught, holder } = parts;
+    this.#parts = parts;
+    this.holder = holder;
+    this.neighbours = neighbours;
+    this.arrival = arrived?.arrival;
+    this.#yours = arrived?.yours;
+    const former = arrived && new FormerStore({ link: arrived.arrival.link, caught });
+    this.store = new StoreOverRollout(former);
+    this.history = arrived && historyIn(arrived.yours.take(historyPart)?.data);
+    holder.listen({
+      passed: (head, handle) => this.#passed(head, handle),
+    });
+    this.replaced = new Promise((resolve) => {
+      this.#replace = resolve;
+    });
+  }
+
+  /** For a successor it resolves at the fence. Throws a Fault. */
+  static async open(parts: SuccessionParts): Promise<Succession> {
+    const { holder, program, clock, caught } = parts;
+    if (!holder.isSuccessor) return new Succession(parts, new Neighbours({ clock, caught }));
+    const arrival = new Arrival(holder, program);
+    const yours = await arrival.yours();
+    const key = await keyFrom(arrival.link);
+    const neighbours = new Neighbours({ clock, caught, key });
+    neighbours.join(arrival.link, 'former');
+    return new Succession(parts, neighbours, { arrival, yours });
+  }
+
+  /** Another process serves. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A part of what the process before has handed over. */
+  part(name: string): { readonly data: unknown; readonly bytes: Buffer } | undefined {
+    return this.#yours?.take(name);
+  }
+
+  /** The host goes on where that of the process before was. Throws a Fault. */
+  restore(host: OpenedHost, rollouts: ServingRollouts): void {
+    this.#host = host;
+    this.#rollouts = rollouts;
+    const { arrival } = this;
+    const state = this.part(hostPart);
+    const connections = this.part('connections');
+    if (arrival === undefined) return;
+    if (state === undefined || connections === undefined) {
+      throw new Fault('internal', 'the process before has not handed over its servers');
+    }
+    const { link } = arrival;
+    const taken = new TakenServers(link, connections.data, connections.bytes);
+    const restored = { payload: state.bytes, connections: taken.all, link };
+    const restoring = host.restore({ ...restored, state: state.data as never });
+    restoring.ended.catch(this.#parts.caught);
+    this.#adopted = restoring.adopted;
+    link.on('counts', (head) => host.addCounts(head as never));
+  }
+
+  /** Everything is taken over: resolves when this is the serving process; at once if it is the first. */
+  async mayServe(): Promise<void> {
+    if (this.arrival === undefined) return;
+    await this.#adopted;
+    await this.arrival.taken();
+  }
+
+  /** Connections of clients that the process before gives away, by what they are; those that came before wait. */
+  takeSockets(what: string, take: TakesSocket): void {
+    this.#takers.set(what, take);
+    const early = this.#early.get(what) ?? [];
+    this.#early.delete(what);
+    for (const [handle, head] of early) take(handle, head);
+  }
+
+  #passed(given: unknown, handle: RawHandle): void {
+    const head = isRecord(given) ? given : {};
+    const what = String(head['what']);
+    const take = this.#takers.get(what);
+    if (take !== undefined) return take(handle, head);
+    const early = this.#early.get(what) ?? [];
+    this.#early.set(what, [...early, [handle, head]]);
+  }
+
+  /** It says at the fence how it is given away; until it is disposed of. */
+  add(giver: Giver): Disposable {
+    this.#givers.add(giver);
+    return { [Symbol.dispose]: () => void this.#givers.delete(giver) };
+  }
+
+  // --- a rollout, at the incumbent ---------------------------------------------------------
+
+  async prepare(): Promise<readonly SnapshotPart[]> {
+    return [{ name: 'about', data: { pid: process.pid } }];
+  }
+
+  async fence(link: Link): Promise<Fenced> {
+    const { neighbours } = this;
+    const host = this.#host;
+    if (host === undefined) throw new Fault('internal', 'there is nothing to hand over yet');
+    neighbours.giveKey(link);
+    neighbours.join(link, 'successor');
+    neighbours.leave();
+    const given = await Promise.all([...this.#givers].map((giver) => giver.give(link)));
+    this.#given = given;
+    const servers = new GivenServers(link);
+    const handed = await host.handOver({ connection: (one) => servers.give(one), link });
+    await this.store.handOver(link);
+    const state: SnapshotPart = {
+      name: hostPart,
+      data: JSON.parse(JSON.stringify(handed.state)) as JsonValue,
+      bytes: handed.payload,
+    };
+    const history: SnapshotPart = { name: historyPart, data: { ...this.#nextHistory } };
+    return {
+      parts: [state, servers.part(), history, ...given.flatMap(({ parts = [] }) => parts)],
+      servers: servers.count,
+      sessions: given.reduce((sum, { sessions = 0 }) => sum + sessions, 0),
+      left: given.flatMap(({ left = [] }) => left),
+      resume: async () => this.#startAnew(),
+    };
+  }
+
+  former(link: Link): void {
+    this.#isOver = true;
+    const ended = Promise.all(this.#given.map((one) => one.ended));
+    const told = () => {
+      const counts = this.#host?.takeCounts();
+      if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));
+    };
+    ended.then(told).then(this.#replace, this.#parts.caught);
+  }
+
+  get #nextHistory(): RolloutHistory {
+    const next = this.#rollouts?.nextHistory;
+    return next ?? { generation: 2, rollouts: 1, runs: 1, failures: 0 };
+  }
+
+  /** What was given away is with a process that is gone: the holder starts another one. */
+  #startAnew(): void {
+    process.kill(process.pid, 'SIGKILL');
+  }
+
+  [Symbol.dispose](): void {
+    this.neighbours[Symbol.dispose]();
+  }
+}
+
+interface Arrived {
+  readonly arrival: Arrival;
+  readonly yours: ReadSnapshot;
+}
+
+function historyIn(data: unknown): RolloutHistory | undefined {
+  if (!isRecord(data)) return undefined;
+  const { generation, rollouts, runs, failures } = data;
+  const all = [generation, rollouts, runs, failures];
+  if (!all.every((one) => Number.isSafeInteger(one))) return undefined;
+  return data as unknown as RolloutHistory;
+}

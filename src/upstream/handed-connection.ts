@@ -60,7 +60,7 @@ export interface RestOfCalls {
   readonly open: number;
   /** Whether it, or a former of its own, has open exchanges. */
   readonly mayHaveCalls: boolean;
-  /** Resolves when all exchanges have ended that are open now. */
+  /** Resolves when all exchanges have ended that are open now, here and at a former of its own. */
   whenEmpty(): Promise<void>;
   /**
    * Where its lines to the server go from now on: whole lines, without the line end. What has

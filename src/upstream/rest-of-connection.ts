@@ -41,8 +41,8 @@ export class RestOfConnection implements RestOfCalls {
     return this.#conversation.hasCalls || (this.#former()?.mayHaveCalls ?? false);
   }
 
-  whenEmpty(): Promise<void> {
-    return this.#conversation.whenEmpty();
+  async whenEmpty(): Promise<void> {
+    await Promise.all([this.#conversation.whenEmpty(), this.#former()?.whenOver()]);
   }
 
   attach(lines: { write(line: Buffer): void }): void {

@@ -131,6 +131,23 @@ describe('a legacy session that goes to another serving process', () => {
     expect(world.noise).toEqual(['not-json']);
   });
 
+  it('whose server cannot be reached is not ended while the former still has calls', async () => {
+    const world = await legacyServer();
+    call(world.connection);
+    const { connection, told, link } = await moved(world);
+    const own = call(connection);
+    world.http.last.sent().break('ECONNRESET');
+    await expect(own.answer).rejects.toMatchObject({ dispatched: 'maybe' });
+    const closed = connection.close('lost');
+    await settled();
+    expect([told.losses.length, world.http.methods.includes('DELETE')]).toEqual([1, false]);
+    link.end();
+    await settled();
+    world.http.last.status(200);
+    await closed;
+    expect(world.http.methods.at(-1)).toBe('DELETE');
+  });
+
   it('that its server has ended is lost for the successor only', async () => {
     const world = await legacyServer();
     const old = call(world.connection);

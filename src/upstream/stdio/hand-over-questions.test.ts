@@ -166,6 +166,15 @@ describe('several rollouts while the first process still has calls', () => {
     expect([second.link.mayHaveCalls, third.link.mayHaveCalls, third.link.rest.open]).toEqual([
       ...[true, true, 0],
     ]);
+    // The third is told that nobody has calls any more when the first is over, not before.
+    let isEmpty = false;
+    const empty = third.link.rest.whenEmpty().then(() => {
+      isEmpty = true;
+    });
+    await settled();
+    expect(isEmpty).toBe(false);
+    second.link.end();
+    await empty;
     process.exit();
     await expect(open.answer).rejects.toMatchObject({ dispatched: 'maybe' });
     expect([first.told, second.told, third.told].map(({ losses }) => losses.length)).toEqual([

@@ -171,10 +171,15 @@ export class ControlServer implements AsyncDisposable {
     await rename(beginning, path);
   }
 
-  #connected(socket: Socket): void {
+  /** A connection of a client that an earlier process has greeted. */
+  adopt(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('error', () => socket.destroy());
+  }
+
+  #connected(socket: Socket): void {
+    this.adopt(socket);
     this.#greet(socket).catch((error: unknown) => {
       this.#parts.caught(error);
       socket.destroy();

@@ -1,6 +1,7 @@
 // Makes this process the instance of a config: takes the lock, and opens the control socket. Of several
 // processes that try at once one succeeds; the others learn who it is.
 
+import type { Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 import { Fault } from '../kernel/fault.ts';
 import { makePrivateFolder } from '../kernel/private-folder.ts';
@@ -64,6 +65,11 @@ export class OwnInstance implements AsyncDisposable {
   async drain(ms: number, isAsked: boolean): Promise<void> {
     this.#isAsked = isAsked;
     await Promise.all([this.tellEnding(), this.#control?.drain(ms)]);
+  }
+
+  /** A connection that an earlier process of this instance has greeted. */
+  adopt(socket: Socket): void {
+    this.#control?.adopt(socket);
   }
 
   /** The fence: other processes reach the next one. Resolves when what operators have begun here is answered. */

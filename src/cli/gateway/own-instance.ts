@@ -22,6 +22,7 @@ import { remedyFor } from '../../kernel/disk-remedy.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { FileTooLarge } from '../../kernel/file-too-large.ts';
+import type { KeptSockets } from '../../kernel/kept-sockets.ts';
 import { makePrivateFolder } from '../../kernel/private-folder.ts';
 import type { BrokerState } from '../../observe/broker-state.ts';
 import { isStoredKey } from '../../policy/stored-key.ts';
@@ -116,12 +117,26 @@ export interface ControlParts {
   /** Its link to a broker; null: there is none. */
   readonly broker: () => BrokerState | null;
   readonly env: Shell['env'];
+  /** Where the socket outlives this process. */
+  readonly sockets?: KeptSockets | undefined;
 }
 
 /** From now on commands and other windows reach this gateway. */
 export async function startControl(
   instance: OwnInstance,
-  { host, gateway, outgoing, inUse, rollouts, keepsKeys, url, refused, broker, env }: ControlParts,
+  {
+    host,
+    gateway,
+    outgoing,
+    inUse,
+    rollouts,
+    keepsKeys,
+    url,
+    refused,
+    broker,
+    env,
+    sockets,
+  }: ControlParts,
 ): Promise<Control> {
   let end = () => {};
   let isAsked = false;
@@ -164,6 +179,7 @@ export async function startControl(
   };
   await instance.listen({
     clock,
+    sockets,
     identity,
     operations: instanceOperations(host, {
       readConfig: () => inUse.read(),

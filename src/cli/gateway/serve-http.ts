@@ -21,6 +21,7 @@ import { startControl } from './own-instance.ts';
 import { readinessOf } from './readiness.ts';
 import { leaveToNext } from './rollout/former.ts';
 import { overRollouts } from './rollout/http-clients.ts';
+import { windowsOverRollouts } from './rollout/local-clients.ts';
 import type { Served } from './served.ts';
 
 /** Those that are open, and as many that earlier processes have left. */
@@ -76,8 +77,11 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const { env } = shell;
   const refused = () => front.refused;
   const common = { host, gateway, outgoing, inUse, rollouts, keepsKeys: ownsDatabase, broker, env };
-  const parts = { ...common, url, refused };
+  const sockets = shell.holder && keptSockets(shell.holder);
+  const parts = { ...common, url, refused, sockets };
   const control = instance && (await startControl(instance, parts));
+  using _windows =
+    control && succession && windowsOverRollouts(instance, control.clients, succession);
   // When it is certain that it will be shown.
   const { secret = null, isKept = true } = (await opened?.makeFirst()) ?? {};
   const at = addressText(front.address);

@@ -3,10 +3,13 @@
 
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { keptSockets } from '../../rollout/kept-sockets.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { remark } from '../shell.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
+import { leaveToNext } from './rollout/former.ts';
+import { windowsOverRollouts } from './rollout/local-clients.ts';
 import type { Served } from './served.ts';
 
 /** For the clients of `holdfast connect` alone: nothing listens on a port. */
@@ -18,10 +21,19 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
   const { inUse, rollouts, ownsDatabase: keepsKeys, broker } = served;
   const { env } = shell;
   const common = { host, gateway, outgoing, inUse, rollouts, keepsKeys, broker, env };
-  const parts = { ...common, url: null, refused: () => null };
+  const { succession } = served;
+  const sockets = shell.holder && keptSockets(shell.holder);
+  const parts = { ...common, url: null, refused: () => null, sockets };
+  await succession?.mayServe();
   const control = await startControl(instance, parts);
+  using _windows = succession && windowsOverRollouts(instance, control.clients, succession);
   served.onServing();
-  await Promise.race([shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)]);
+  const replaced = succession ? [succession.replaced.then(() => 'replaced' as const)] : [];
+  const asked = [shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)];
+  if ((await Promise.race([...asked, ...replaced])) === 'replaced') {
+    await control.clients.close();
+    return await leaveToNext(served);
+  }
   await drainAll(served, control);
   await control.clients.close();
   await instance.stopListening();

@@ -15,7 +15,7 @@ export function overRollouts(
   succession: Succession,
   { defects }: OpenedHost,
 ): Disposable {
-  const caught = (error: unknown) => void defects.caught('a connection in a rollout', error);
+  const caught = (error: unknown) => void defects.caught('a rollout', error);
   const { holder, arrival } = succession;
   succession.takeSockets(what, (handle, head) => front.adopt(handle, head['isKnown'] === true));
   if (arrival !== undefined) followFormer(arrival.link, front);

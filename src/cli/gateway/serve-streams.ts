@@ -3,6 +3,7 @@
 import type { Gateway } from '../../downstream/gateway.ts';
 import { holdUpServers } from '../../downstream/outgoing/hold-up.ts';
 import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
+import { standardInput } from '../../downstream/stdio/input-rest.ts';
 import { startStdio } from '../../downstream/stdio/stdio-front.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -10,6 +11,8 @@ import type { Principal } from '../../policy/principal.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { remark, type Shell } from '../shell.ts';
 import { drainTelling } from './drain.ts';
+import { clientOverRollouts, restoredClient } from './rollout/stdio-client.ts';
+import type { Succession } from './rollout/succession.ts';
 import type { Served } from './served.ts';
 
 /** Of one message of a client. */
@@ -20,8 +23,9 @@ const stdioDrainMs = 1_500;
 const lastWordsMs = 500;
 
 export async function serveStreams(served: Served): Promise<number> {
-  const { host, gateway, invocation, onServing } = served;
-  return await serveClient({ shell: invocation.shell, host, gateway, onServing });
+  const { host, gateway, invocation, onServing, succession } = served;
+  await succession?.mayServe();
+  return await serveClient({ shell: invocation.shell, host, gateway, onServing, succession });
 }
 
 export interface OneClient {
@@ -31,19 +35,29 @@ export interface OneClient {
   /** Absent: the local user. */
   readonly principal?: Principal;
   readonly onServing?: () => void;
+  /** The processes before and after this one. */
+  readonly succession?: Succession | undefined;
 }
 
 /** Closes the host when the client has gone. */
 export async function serveClient(one: OneClient): Promise<number> {
-  const { shell, host, gateway, principal, onServing } = one;
+  const { shell, host, gateway, principal, onServing, succession } = one;
   const { clock, interrupt } = shell;
-  const { stdin: input, stdout: output } = process;
+  const { stdout: output } = process;
+  const input = succession ? standardInput() : process.stdin;
+  const restored = succession && restoredClient(succession);
   const outgoing = new OutgoingBudget(clock, (line) => remark(shell, line));
   const held = (isHeld: boolean) => holdUpServers(host, isHeld);
-  const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held };
+  const parts = { front: gateway, input, output, frameBytes, clock, outgoing, held, restored };
   const front = startStdio({ ...parts, ...(principal && { principal }) });
+  using _giving = succession && clientOverRollouts(front, succession);
   onServing?.();
-  await Promise.race([front.inputEnded, front.gone, interrupt.arrived]);
+  const replaced = succession ? [succession.replaced.then(() => 'replaced' as const)] : [];
+  const ends = [front.inputEnded, front.gone, interrupt.arrived, ...replaced];
+  if ((await Promise.race(ends)) === 'replaced') {
+    await Promise.all([front.close(lastWordsMs), host.close()]);
+    return exitCodes.ok;
+  }
   const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);
   const hurry = () => drainTelling(shell, gateway, hurriedMs);
   interrupt.arrived.then(hurry).catch(ignored);

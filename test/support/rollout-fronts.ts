@@ -88,7 +88,7 @@ export async function rolloutFronts(
     const now = await process(count, options, handle);
     now.bus.join(newer, 'former');
     followFormer(newer, now.http);
-    take = (...one) => now.http.adopt(...one);
+    take = (...one) => void now.http.adopt(...one);
     for (const one of idle) take(...one);
     for (const one of waiting) now.http.adopt(one);
     all.push(now);

@@ -99,6 +99,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   readonly #news: ClientNews;
   readonly #subscription: Disposable;
   #draining: Draining | undefined;
+  readonly #replica: string | undefined;
   #nextSession = 1;
   #nextRequest = 1;
   isAccepting = true;
@@ -110,6 +111,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     // A copy that is kept up to date: its readers see what applies now.
     this.settings = { ...settings };
     this.clock = clock;
+    this.#replica = replica?.id;
     this.seal = new Seal(replica && keyFor(replica, 'states'));
     const { seal } = this;
     this.#hearing = new Hearing(host);
@@ -162,8 +164,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   // --- clients -----------------------------------------------------------------------------
 
   openSession(principal: Principal, outlet: Outlet, options: SessionOptions = {}): Session {
-    const { firstQuestion = 1, folder, restored } = options;
-    const key = options.key ?? `session-${this.#nextSession++}`;
+    const { firstQuestion = 1, folder, restored, key = this.#newKey() } = options;
     const parts: SessionHost = {
       greeting: (sender) => this.#greeting(sender),
       answer: (incoming, own) => answerRequest(this, incoming, own),
@@ -190,6 +191,12 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     Promise.resolve(this.view.recalled())
       .then(() => this.#news.began(session))
       .catch((error: unknown) => this.caught(error));
+  }
+
+  /** Of a session: another process of the same instance has others. */
+  #newKey(): string {
+    const number = this.#nextSession++;
+    return this.#replica === undefined ? `session-${number}` : `session-${this.#replica}-${number}`;
   }
 
   /** At once, unless stored data about the servers is still being read. */

@@ -57,11 +57,6 @@ export class NeighbourBus implements Bus, Disposable {
     this.#parts = parts;
   }
 
-  /** Whether there is anybody else. */
-  get hasNeighbours(): boolean {
-    return this.#neighbours.length > 0;
-  }
-
   /** The process that this one has replaced, or the one that replaces it. */
   join(link: NeighbourLink, side: 'former' | 'successor'): void {
     const { caught } = this.#parts;

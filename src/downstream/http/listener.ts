@@ -197,10 +197,15 @@ class HttpListener implements HttpFront {
     const caught = (error: unknown) => front.caught(error);
     const idleMs = limits.sessionIdleMs;
     const replica = peers?.id;
-    const kept = records && new KeptSessions({ records, clock, idleMs, caught, replica });
+    const kept =
+      records &&
+      new KeptSessions({
+        ...{ records, clock, idleMs, caught, replica },
+        areNearby: peers?.isOneMachine,
+      });
     this.#sessions = new Sessions(this.#edge, kept);
     // Others know principals that this one does not: the local user of another machine.
-    if (kept && options.principals && !peers) {
+    if (kept && options.principals && (!peers || peers.isOneMachine)) {
       kept.forgetAllBut(options.principals).catch(caught);
     }
     const passing = new PassingOn(this.#edge, this.#sessions);
@@ -319,7 +324,9 @@ class HttpListener implements HttpFront {
     this.#mcp.endStreams();
     this.#sessions.endStreams();
     // Where others go on, a balancer may be about to use one: it is answered, and closed with the answer.
-    if (this.#edge.peers === undefined) this.#server.closeIdleConnections();
+    const { peers } = this.#edge;
+    const isAlone = peers === undefined || (peers.isOneMachine && this.#former === undefined);
+    if (isAlone) this.#server.closeIdleConnections();
     else this.#old.endQuiet();
   }
 

@@ -29,7 +29,7 @@ export class OpenConnections {
   readonly #uses = new Map<Socket, Use>();
   /** Those that other replicas have opened; each as long as it is used. */
   readonly #fromPeers = new WeakSet<object>();
-  /** Whose credential another process has accepted on them. */
+  /** Those on which another process has accepted a credential; each as long as it is used. */
   readonly #known = new WeakSet<object>();
   /** Connections beyond the limit, each until it has been answered. */
   readonly #beyond = new Set<Socket>();

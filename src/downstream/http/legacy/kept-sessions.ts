@@ -41,6 +41,8 @@ export interface KeptSessionsParts {
   readonly records: Records;
   /** This replica, where several share the records. */
   readonly replica?: string | undefined;
+  /** They tell each other of sessions, also of those that could not be stored. */
+  readonly areNearby?: boolean | undefined;
   readonly clock: Clock;
   /** How long one may be idle. */
   readonly idleMs: number;
@@ -84,9 +86,9 @@ export class KeptSessions {
     setup: ClientSetup,
     lost: () => void = ignored,
   ): Promise<void> {
-    const { clock, replica } = this.#parts;
+    const { clock, replica, areNearby } = this.#parts;
     const ownMs = this.#isOpen ? keepMs : openMs;
-    const ms = replica === undefined ? ownMs : sharedKeepMs;
+    const ms = replica === undefined || areNearby ? ownMs : sharedKeepMs;
     const putting = this.#put(id, principal, setup).then((isOurs) => {
       if (!isOurs) lost();
     });

@@ -10,7 +10,7 @@ export class UnderWay {
   readonly #clock: Clock;
   /** With the connections that they use, each until its response is closed; at most one for each request. */
   readonly #requests = new Map<ServerResponse, Duplex>();
-  /** Those whose end is heard of: one may be passed on again and again. */
+  /** Those whose end is heard of, each as long as it is used: one may be passed on again and again. */
   readonly #heard = new WeakSet<ServerResponse>();
   #quiet: (() => void) | undefined;
 

@@ -44,7 +44,7 @@ export class FormerFront {
   /** Resolves when nothing is left here. */
   readonly ended: Promise<void>;
   readonly #parts: FormerFrontParts;
-  /** Connections without a request since this turn. */
+  /** Connections without a request since this turn, until the next one. */
   readonly #idle = new Set<Socket>();
   /** When the fence was drawn. */
   readonly #since: number;

@@ -119,8 +119,7 @@ describe('a front that is replaced', () => {
     const { first, port, roll } = await rolloutFronts();
     const cut = rawClient(port);
     const text = request('cut');
-    cut.socket.write(text.slice(0, 20));
-    await until(() => cut.socket.bytesWritten === 20, 'the first part to be sent');
+    await new Promise<void>((resolve) => void cut.socket.write(text.slice(0, 20), () => resolve()));
     const other = rawClient(port);
     answersAs(first, 'first');
     other.socket.write(request('o'));

@@ -143,7 +143,7 @@ describe.each(['stored', 'not stored'] as const)('a legacy session that is %s', 
     socket.on('data', (chunk) => {
       got += chunk.toString();
     });
-    socket.write(text.slice(0, 30));
+    await new Promise<void>((resolve) => void socket.write(text.slice(0, 30), () => resolve()));
     await first.ask(calling(session, 1));
     const { now } = await roll('1');
     socket.write(text.slice(30));
@@ -166,7 +166,7 @@ describe('a request that comes to a former', () => {
     socket.on('data', (chunk) => {
       got += chunk.toString();
     });
-    socket.write(text.slice(0, 40));
+    await new Promise<void>((resolve) => void socket.write(text.slice(0, 40), () => resolve()));
     await first.modern('tools/list');
     const { now } = await roll('1');
     socket.write(text.slice(40));

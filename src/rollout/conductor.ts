@@ -52,6 +52,7 @@ export class Conductor implements Disposable {
   #attempt: Attempt | undefined;
   /** The end of the attempt before. */
   #abandoning: Promise<void> = Promise.resolve();
+  /** Those who ask, each until it is told: the control socket bounds how many ask at once. */
   readonly #waiting = new Map<number, (result: RolloutResult) => void>();
   #lastTicket = 0;
   #timer: Disposable | undefined;

@@ -181,6 +181,18 @@ describe('a link', () => {
     expect(link.fault).toMatchObject({ reason: 'bad_message', cause: expect.any(TypeError) });
   });
 
+  it('hears nothing of the same chunk after a listener has closed it', async () => {
+    const { stream, link } = fed();
+    const heard: unknown[] = [];
+    link.on('a', (head) => {
+      heard.push(head);
+      link[Symbol.dispose]();
+    });
+    stream.push(Buffer.concat([frame('a', { n: 1 }), frame('a', { n: 2 })]));
+    await link.closed;
+    expect(heard).toEqual([{ n: 1 }]);
+  });
+
   it.each([
     ['no frame', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'bad_frame'],
     ['a head that is not JSON', Buffer.from(frame('a', { n: 1 })).fill('x', 14), 'bad_frame'],

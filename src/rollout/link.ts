@@ -13,7 +13,7 @@ import {
   type LinkMessage,
 } from './link-frames.ts';
 
-export { type JsonValue, LinkError, type LinkReason } from './link-frames.ts';
+export { type JsonValue, LinkError } from './link-frames.ts';
 
 export interface Link extends Disposable {
   /**
@@ -51,9 +51,9 @@ class StreamLink implements Link {
   readonly closed: Promise<void>;
   readonly #stream: Duplex;
   readonly #reader = new FrameReader((message) => this.#receive(message));
-  /** Null: there was one, and it was disposed of. */
+  /** One for each kind of our own. Null: there was one, and it was disposed of. */
   readonly #listeners = new Map<string, Heard | null>();
-  /** Of kinds without a listener, or whose waiting messages are being delivered. */
+  /** Of kinds without a listener, or whose waiting messages are being delivered; at most `maxWaitingBytes` in all. */
   readonly #waiting = new Map<string, LinkMessage[]>();
   #waitingBytes = 0;
   #isOpen = true;

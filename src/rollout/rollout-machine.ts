@@ -48,10 +48,9 @@ export function rolloutDeadline(
   { phase, waiting }: RolloutMachineState,
   { waitMs }: RolloutPolicy,
 ): number | undefined {
-  const ends = [];
-  if (phase.kind !== 'idle' && phase.kind !== 'former') ends.push(phase.run.until);
-  if (waiting !== null && waiting.tickets.length > 0) ends.push(waiting.since + waitMs);
-  return ends.length === 0 ? undefined : Math.min(...ends);
+  const step = phase.kind === 'idle' || phase.kind === 'former' ? undefined : phase.run.until;
+  const wait = waiting?.tickets.length ? waiting.since + waitMs : undefined;
+  return step === undefined || wait === undefined ? (step ?? wait) : Math.min(step, wait);
 }
 
 function handled(state: RolloutMachineState, event: RolloutEvent, policy: RolloutPolicy): Step {

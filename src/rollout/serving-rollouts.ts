@@ -99,7 +99,10 @@ export class ServingRollouts implements Disposable {
   /** Somebody wants it and does not wait: a signal, or a test hook. */
   request(): void {
     const { caught } = this.#parts;
-    this.#watch.now().then(() => this.#conductor?.request(), caught);
+    this.#watch
+      .now()
+      .then(() => this.#conductor?.request())
+      .catch(caught);
   }
 
   /** Clients are served from now on. */

@@ -232,7 +232,7 @@ export function receivedSnapshot(
       resolve(new Promise((read) => read(readSnapshot(head, pieces.splice(0), instance))));
     });
     const cut = () => reject(new SnapshotRefused('truncated', 'the link has ended within it'));
-    link.closed.then(cut, cut);
+    link.closed.then(cut).catch(cut);
   });
 }
 

@@ -173,7 +173,7 @@ function handsOf(succession: Succession, { clock }: Shell) {
 /** The holder learns of a use by a message; without one nothing outlasts this process. */
 function hooksOf({ env }: Shell, rollouts: ServingRollouts): CallObserver | undefined {
   return testHooks(env, {
-    used: (name) => void process.send?.({ kind: 'hook-used', name }),
+    used: (name) => void process.send?.({ op: 'hook-used', name }),
     crash: () => process.kill(process.pid, 'SIGKILL'),
     rollOut: () => rollouts.request(),
   });

@@ -233,8 +233,13 @@ describe('what a role has spent', () => {
     await settled();
     expect(third.result).toMatchObject(text('done'));
     expect(JSON.stringify(fourth.answered)).toContain('budget_exceeded');
+    // What the former still charges is not written over what the next one has recorded.
+    const written = await spent.entries();
+    peer.request('tools/call', call);
+    await settled();
     await world.host.close();
     await settled();
+    expect(await spent.entries()).toEqual(written);
     expect(next.host.status().budgets[0]?.limits[0]).toMatchObject({ spent: 3 });
   });
 });

@@ -6,8 +6,13 @@ import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import { ownerOf, type Principal } from '../principal.ts';
 import type { Roles } from '../roles/roles.ts';
-import { Account } from './account.ts';
-import { AccountBook, type AccountBookParts, type WrittenCount } from './account-book.ts';
+import { Account, type Recorded } from './account.ts';
+import {
+  AccountBook,
+  type AccountBookParts,
+  isStoredCount,
+  type WrittenCount,
+} from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
 import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
 
@@ -15,6 +20,19 @@ import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
 interface RoleBudget extends MarkedRules {
   /** Of `per: "session"`: each ends with its client. */
   readonly sessions: WeakMap<object, Account>;
+}
+
+/** What one client has spent under the budget of a role; JSON. */
+export interface SessionCount extends Recorded {
+  readonly role: string;
+  readonly mark: string;
+}
+
+/** Throws nothing: what cannot be read is no count. */
+export function sessionCountsIn(value: unknown): readonly SessionCount[] {
+  const isOne = (one: unknown): one is SessionCount =>
+    isStoredCount(one) && typeof (one as Partial<SessionCount>).role === 'string';
+  return Array.isArray(value) ? value.filter(isOne) : [];
 }
 
 export class RoleBudgets {
@@ -82,6 +100,23 @@ export class RoleBudgets {
   /** What was spent in the process before this one. */
   restore(counts: readonly WrittenCount[]): void {
     this.#book.restore(counts);
+  }
+
+  /** What a client has spent of budgets that end with it, for the process in which it goes on. */
+  spentBy(client: object): readonly SessionCount[] {
+    return [...this.#budgets].flatMap(([role, { mark, sessions }]) => {
+      const account = sessions.get(client);
+      return account ? [{ role, mark, ...account.recorded }] : [];
+    });
+  }
+
+  /** It had spent that in the process before this one, before it called here. */
+  restoreClient(client: object, counts: readonly SessionCount[]): void {
+    for (const { role, mark, ...spent } of counts) {
+      const budget = this.#budgets.get(role);
+      if (budget?.mark !== mark) continue;
+      budget.sessions.set(client, new Account({ clock: this.#clock, role, budget, spent }));
+    }
   }
 
   /** Records exactly what was spent. */

@@ -80,6 +80,10 @@ export interface HostForGateway {
    * nothing has changed.
    */
   restore(restored: RestoredHost): Restoring;
+  /** What a client has spent of budgets that end with it: JSON, for the process in which it goes on. */
+  spentBy(client: Client): unknown;
+  /** There: before it calls. What cannot be read counts nothing. */
+  restoreSpent(client: Client, spent: unknown): void;
   /** How the clients are found that the process before this one had, by their keys. */
   setClients(find: (key: string) => Client | undefined): void;
 

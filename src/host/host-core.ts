@@ -18,6 +18,7 @@ import { type Access, type Guard, serverRequest } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
 import { givenPrincipal } from '../policy/given-principal.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
+import { sessionCountsIn } from '../policy/role-budgets/role-budgets.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { AppliedConfig } from './apply.ts';
@@ -385,6 +386,14 @@ export class HostCore implements HostForCommands, HostForGateway {
     this.#status.uptimeMs = restored.state.uptimeMs;
     this.#formerEnded = restoring.ended;
     return restoring;
+  }
+
+  spentBy(client: Client): unknown {
+    return this.parts.roleBudgets.spentBy(client);
+  }
+
+  restoreSpent(client: Client, spent: unknown): void {
+    this.parts.roleBudgets.restoreClient(client, sessionCountsIn(spent));
   }
 
   setClients(find: (key: string) => Client | undefined): void {

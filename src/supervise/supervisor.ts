@@ -50,6 +50,9 @@ export interface SupervisorParts<C extends Described> {
   readonly connected: (connection: C) => void;
 }
 
+/** What was begun before a hand-over may use a server several times. */
+const leftMs = 5_000;
+
 export class Supervisor<C extends Described> implements LifeListener<C> {
   readonly breaker: Breaker;
   readonly leases: Leases;
@@ -182,11 +185,10 @@ export class Supervisor<C extends Described> implements LifeListener<C> {
     if (connection === this.connection) this.#life.givenEnded();
   }
 
-  /** Nothing is kept open here any more: what could not be given is closed as soon as no call needs it. */
+  /** Nothing is kept open here any more: what could not be given is closed soon after no call needs it. */
   letGo(): void {
-    this.leases.keepFor(0);
+    this.leases.keepFor(leftMs);
     this.leases.pin(false);
-    this.evict();
   }
 
   get written(): HandedSupervisor {

@@ -121,9 +121,10 @@ function plain(word: string, rest: string): Told {
 
 type Of<K extends HostEvent['kind']> = Extract<HostEvent, { readonly kind: K }>;
 
-function readyText({ startMs, pid, era, protocolVersion }: Of<'ready'>): string {
+function readyText({ startMs, pid, era, protocolVersion, isAdopted }: Of<'ready'>): string {
   const process = pid === null ? '' : ` · pid ${pid}`;
-  return `in ${durationText(startMs)}${process} · ${era} ${protocolVersion}`;
+  const how = isAdopted ? 'taken over from the process before' : `in ${durationText(startMs)}`;
+  return `${how}${process} · ${era} ${protocolVersion}`;
 }
 
 function coolingText({ delayMs, restartsLeft }: Of<'cooling'>): string {

@@ -233,8 +233,30 @@ describe('what a role has spent', () => {
     await settled();
     expect(third.result).toMatchObject(text('done'));
     expect(JSON.stringify(fourth.answered)).toContain('budget_exceeded');
+    // What the former still charges is not written over what the next one has recorded.
+    const written = await spent.entries();
+    peer.request('tools/call', call);
+    await settled();
     await world.host.close();
     await settled();
+    expect(await spent.entries()).toEqual(written);
     expect(next.host.status().budgets[0]?.limits[0]).toMatchObject({ spent: 3 });
+  });
+
+  it('stays spent by a session that goes on, and only by it #budgets', async () => {
+    const roles = { r: { allow: ['*'], budget: { calls: 1, per: 'session' } } };
+    const scripts = { a: plain };
+    const first = newGateway(scripts, { settings: { roles } });
+    const [old, now, other] = ['ann', 'ann', 'bob'].map((key) => new PlayedClient(key));
+    if (!old || !now || !other) throw new Error('there are three');
+    await first.host.carry(callOf(old, 't', ann));
+    const spent = JSON.parse(JSON.stringify(first.host.spentBy(old)));
+    const next = await nextHost(first, scripts, { settings: { roles } });
+    next.host.restoreSpent(now, spent);
+    next.host.restoreSpent(other, [{ role: 'r', calls: 'many' }, null]);
+    await expect(next.host.carry(callOf(now, 't', ann))).rejects.toMatchObject({
+      code: 'budget_exceeded',
+    });
+    await next.host.carry(callOf(other, 't', ann));
   });
 });

@@ -230,6 +230,63 @@ describe('a host that is handed over', () => {
     expect(next.crossed.refused).toEqual([]);
   });
 
+  it('does not start a changed server while a call is still under way at its former process', async () => {
+    const scripts = { a: plain };
+    const first = newGateway(scripts);
+    const slow = first.legacy().request('tools/call', call('a__slow'));
+    await settled();
+    const next = await nextHost(first, scripts, { config: { a: { args: ['--new'] } } });
+    const late = next.host.call('a', 't');
+    await next.clock.advanceAsync(1_000);
+    expect(first.servers.a.children).toHaveLength(1);
+    const [old] = first.servers.a.children;
+    old?.answer(old.last('tools/call'), text('late'));
+    await settled();
+    expect(slow.result).toEqual(text('late'));
+    await next.clock.advanceAsync(1_000);
+    expect(await late).toEqual(text('done'));
+    expect(first.servers.a.children.map(({ isGone }) => isGone)).toEqual([true, false]);
+  });
+
+  it('leaves a process that cannot be moved to its begun calls, and to nobody else', async () => {
+    const scripts = { a: plain };
+    const config = { a: { lazy: false } };
+    const first = newGateway(scripts, { config });
+    const slow = first.legacy().request('tools/call', call('a__slow'));
+    await settled();
+    const [old] = first.servers.a.children;
+    Object.assign(old ?? {}, { handOver: undefined });
+    const next = await nextHost(first, scripts, { config });
+    next.host.startPinned();
+    await settled();
+    expect(next.host.find('a').supervisor.generation).toBe(2);
+    expect(first.servers.a.children.map(({ isGone }) => isGone)).toEqual([false, false]);
+    old?.answer(old.last('tools/call'), text('late'));
+    await settled();
+    await first.clock.advanceAsync(10_000);
+    expect(slow.result).toEqual(text('late'));
+    expect(first.servers.a.children.map(({ isGone }) => isGone)).toEqual([true, false]);
+  });
+
+  it('leaves a start that is under way to those who wait for it', async () => {
+    const scripts = { a: { ...plain, on: { ...plain.on, initialize: () => undefined } } };
+    const first = newGateway(scripts);
+    const waiting = first.legacy().request('tools/call', call('a__t'));
+    await settled();
+    const next = await nextHost(first, scripts);
+    const [old] = first.servers.a.children;
+    first.servers.a.script = plain;
+    await next.host.call('a', 't');
+    expect(next.host.find('a').supervisor.generation).toBe(2);
+    const greeting = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {} };
+    old?.answer(old.last('initialize'), greeting);
+    await settled();
+    await first.clock.advanceAsync(1_000);
+    expect(waiting.result).toEqual(text('done'));
+    await first.clock.advanceAsync(10_000);
+    expect(first.servers.a.children.map(({ isGone }) => isGone)).toEqual([true, false]);
+  });
+
   it('ends the process of a server that is no longer in the config', async () => {
     const first = newGateway({ a: plain, b: plain });
     await first.host.call('a', 't');

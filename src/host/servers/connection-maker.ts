@@ -98,8 +98,10 @@ export class ConnectionMaker {
     if (expected !== undefined) {
       return this.#adopt(slot, expected, lost).finally(() => expected.over());
     }
-    await this.#formerEnded;
-    signal.throwIfAborted();
+    if (this.#formerEnded !== undefined) {
+      await this.#formerEnded;
+      signal.throwIfAborted();
+    }
     this.#server.slots.makeRoom(slot);
     const startedAt = this.#parts.clock.now();
     using common = this.#common.begin(slot);

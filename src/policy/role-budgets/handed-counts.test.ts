@@ -171,7 +171,7 @@ describe('budgets of roles over a rollout', () => {
     const [former, next] = [process(), process()];
     const [client, taken] = [{}, {}];
     (await accountOf(former, ann, client)).count();
-    next.takeClient(taken, former.ofClient(client));
+    next.restoreClient(taken, former.spentBy(client));
     expect((await accountOf(next, ann, taken)).spent.calls).toBe(1);
   });
 

@@ -7,16 +7,30 @@ import { ignored } from '../../kernel/contain.ts';
 import type { StoreLink } from '../../store/remote/store-link.ts';
 import { ownerOf, type Principal } from '../principal.ts';
 import type { Roles } from '../roles/roles.ts';
-import { Account } from './account.ts';
+import { Account, type Recorded } from './account.ts';
 import { AccountBook, type AccountBookParts } from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
+import { isStoredCount } from './stored-count.ts';
 import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
-import { type HandedCount, hearCounts, sendCounts, sendLate } from './handed-counts.ts';
+import { hearCounts, sendCounts, sendLate } from './handed-counts.ts';
 
 /** A budget in use. */
 interface RoleBudget extends MarkedRules {
   /** Of `per: "session"`: each ends with its client. */
   readonly sessions: WeakMap<object, Account>;
+}
+
+/** What one client has spent under the budget of a role; JSON. */
+export interface SessionCount extends Recorded {
+  readonly role: string;
+  readonly mark: string;
+}
+
+/** Throws nothing: what cannot be read is no count. */
+export function sessionCountsIn(value: unknown): readonly SessionCount[] {
+  const isOne = (one: unknown): one is SessionCount =>
+    isStoredCount(one) && typeof (one as Partial<SessionCount>).role === 'string';
+  return Array.isArray(value) ? value.filter(isOne) : [];
 }
 
 export class RoleBudgets {
@@ -95,21 +109,20 @@ export class RoleBudgets {
     });
   }
 
-  /** What a client has spent of a budget `per: "session"`, for the next process that has it. */
-  ofClient(client: object): readonly HandedCount[] {
+  /** What a client has spent of budgets that end with it, for the process in which it goes on. */
+  spentBy(client: object): readonly SessionCount[] {
     return [...this.#budgets].flatMap(([role, { mark, sessions }]) => {
       const account = sessions.get(client);
-      return account ? [{ role, owner: null, mark, ...account.handOver(ignored) }] : [];
+      return account ? [{ role, mark, ...account.recorded }] : [];
     });
   }
 
-  /** What it had spent in the former process. */
-  takeClient(client: object, counts: readonly HandedCount[]): void {
+  /** It had spent that in the process before this one, before it called here. */
+  restoreClient(client: object, counts: readonly SessionCount[]): void {
     for (const { role, mark, ...spent } of counts) {
       const budget = this.#budgets.get(role);
       if (budget?.mark !== mark) continue;
-      const account = new Account({ clock: this.#clock, role, budget, spent });
-      budget.sessions.set(client, account);
+      budget.sessions.set(client, new Account({ clock: this.#clock, role, budget, spent }));
     }
   }
 

@@ -23,7 +23,7 @@ interface Waiting {
 
 export class RemoteBackend implements Backend {
   readonly #link: StoreLink;
-  /** By the number of their batch; the gatherer sends one at a time. */
+  /** By the number of their batch, until answered; the gatherer sends one at a time. */
   readonly #waiting = new Map<number, Waiting>();
   readonly #listening: Disposable;
   #batches = 0;

@@ -1,6 +1,7 @@
 // The store of an instance over a rollout: the database goes from one process to the next, and what is asked of the
 // former one goes to the next. Both are stores in this process, on one real file, with a played link between them.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/system-clock.ts';
@@ -277,8 +278,14 @@ describe('the store of an instance in its thread', () => {
   it('that was never opened is not opened any more', async () => {
     const [file, link] = [newFile(), playedLink()];
     const former = openSqliteStore(file, { ...options, openAfter: new Promise(() => {}) });
-    await former.handOver(link.former);
     const next = openSqliteStore(file, { ...options, former: taking(link) });
+    const early = next.records('things', durable).get('key');
+    // Until another one, which waits for nobody, is open.
+    await using other = openSqliteStore(newFile(), options);
+    await other.records('things', durable).get('key');
+    expect(existsSync(file)).toBe(false);
+    await former.handOver(link.former);
+    expect(await early).toBeUndefined();
     await former.records('things', durable).put('key', 1);
     expect((await next.records('things', durable).get('key'))?.value).toBe(1);
     await former.close();

@@ -127,7 +127,9 @@ async function killedAt(
     await next.said('taken', 5);
     expect(next.lines.length).toBeGreaterThan(before);
     next.kill();
+    expect(former.lines.filter(({ did }) => did === 'refused')).toEqual([]);
   }
+  expect(next.lines.filter(({ did }) => did === 'refused')).toEqual([]);
   if (killed === 'next') {
     const isHandedOver = former.lines.some(({ did }) => did === 'handing');
     if (!isHandedOver) former.kill();

@@ -64,7 +64,7 @@ describe('what is gathered for a place that is handed over', () => {
     ]);
     expect(happened).toEqual([
       ...['one a,b', 'one a,b ended', 'one close', 'one close ended', 'released'],
-      ...['two c,d,e,f', 'two c,d,e,f ended'],
+      ...['two c,d,e', 'two c,d,e ended', 'two f', 'two f ended'],
     ]);
   });
 

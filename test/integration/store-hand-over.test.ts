@@ -16,7 +16,7 @@ import { builtModule } from '../support/build.ts';
 import { caughtInTest, nextDatabase } from '../support/handed-store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type PlayedLink, playedLink } from '../support/played-link.ts';
-import { crashImage, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
+import { crashImage, driver, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
 
 const durable = { durability: 'durable' } as const;
@@ -181,6 +181,25 @@ describe('a store that is handed over', () => {
     });
     clock.advance(1_001);
     expect(await former.records('keys', durable).get('key')).toBeUndefined();
+    await former.close();
+    await next.close();
+  });
+
+  it('says of damage that the next process has found that something may be missing', async () => {
+    const [file, clock, link] = [newFile(), new ManualClock(), playedLink()];
+    const { store: former } = openHere(file, clock);
+    const records = former.records('keys', durable);
+    await records.put('key', 1);
+    expect(await records.isWhole()).toBe(true);
+    const handing = former.handOver(link.former);
+    const asked = records.isWhole();
+    await handing;
+    const database = driver().open(file);
+    database.exec("UPDATE records SET text = '2'");
+    database.close();
+    const next = await nextDatabase(link, file, clock);
+    expect(await asked).toBe(false);
+    expect(await next.records('keys', durable).isWhole()).toBe(false);
     await former.close();
     await next.close();
   });

@@ -12,10 +12,10 @@ export interface RolloutHoldersParts {
   readonly subjects: string;
   /** This process: hexadecimal digits that no other process has, also not after a restart. */
   readonly id: string;
+  /** The same in all of them. */
+  readonly secret: Buffer;
 }
 
-/** The bus has nobody on it who would forge an answer. */
-const secret = Buffer.alloc(32);
 /** No claim has this name. */
 const noClaim = '0';
 
@@ -25,9 +25,9 @@ export class RolloutHolders implements Disposable {
   readonly keepsOrder = true;
   readonly #questions: ClaimQuestions;
 
-  constructor({ bus, subjects, id }: RolloutHoldersParts) {
-    this.id = id;
-    this.#questions = new ClaimQuestions({ bus, subjects, id, secret });
+  constructor(parts: RolloutHoldersParts) {
+    this.id = parts.id;
+    this.#questions = new ClaimQuestions(parts);
   }
 
   /** Rejects if that cannot be said. */

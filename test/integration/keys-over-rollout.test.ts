@@ -11,12 +11,13 @@ import { ManualClock, settled } from '../support/manual-clock.ts';
 import { MemoryBusServer } from '../support/memory-bus.ts';
 
 const durable = { durability: 'durable' } as const;
+const secret = Buffer.alloc(32, 'secret');
 const ann = { id: 'ann', role: null };
 
 /** One process of the instance. */
 function processOf(store: Store, clock: ManualClock, server: MemoryBusServer, id: string) {
   const bus = server.member();
-  const replicas = new RolloutHolders({ bus, subjects: 'rollout', id });
+  const replicas = new RolloutHolders({ bus, subjects: 'rollout', id, secret });
   const keys = store.records('keys', durable);
   const answers = store.records('key-answers', durable);
   const keyed = new KeyedRecords({ clock, keys, answers: async () => answers, replicas });

@@ -1,16 +1,22 @@
 // The store of an instance over a rollout: the database goes from one process to the next, and what is asked of the
 // former one goes to the next. Both are stores in this process, on one real file, with a played link between them.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/kernel/system-clock.ts';
 import { memoryBackend } from '../../src/store/memory/memory-operations.ts';
 import { MemoryStore } from '../../src/store/memory-store.ts';
+import { FormerStore } from '../../src/store/remote/former-store.ts';
+import { StoreOverRollout } from '../../src/store/remote/store-over-rollout.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { nextDatabase } from '../support/handed-store.ts';
+import { builtModule } from '../support/build.ts';
+import { caughtInTest, nextDatabase } from '../support/handed-store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { playedLink } from '../support/played-link.ts';
-import { crashImage, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
+import { type PlayedLink, playedLink } from '../support/played-link.ts';
+import { crashImage, driver, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
 
 const durable = { durability: 'durable' } as const;
@@ -179,6 +185,25 @@ describe('a store that is handed over', () => {
     await next.close();
   });
 
+  it('says of damage that the next process has found that something may be missing', async () => {
+    const [file, clock, link] = [newFile(), new ManualClock(), playedLink()];
+    const { store: former } = openHere(file, clock);
+    const records = former.records('keys', durable);
+    await records.put('key', 1);
+    expect(await records.isWhole()).toBe(true);
+    const handing = former.handOver(link.former);
+    const asked = records.isWhole();
+    await handing;
+    const database = driver().open(file);
+    database.exec("UPDATE records SET text = '2'");
+    database.close();
+    const next = await nextDatabase(link, file, clock);
+    expect(await asked).toBe(false);
+    expect(await next.records('keys', durable).isWhole()).toBe(false);
+    await former.close();
+    await next.close();
+  });
+
   it('ends the link at a message that is none, and nothing else', async () => {
     const strange = [
       {
@@ -236,5 +261,79 @@ describe('a store that is handed over', () => {
       await former.close();
       await next.close();
     }
+  });
+});
+
+describe('the store of an instance in its thread', () => {
+  const program = new URL(builtModule('store/sqlite/worker.js'));
+  const report = ({ detail }: { readonly detail: string }) => {
+    throw new Error(detail);
+  };
+  const options = { clock: systemClock, report, program };
+  const taking = (link: PlayedLink) => new FormerStore({ link: link.next, caught: caughtInTest });
+
+  it('is opened when the former process has closed it, and not before, also if it is used before', async () => {
+    const [file, link] = [newFile(), playedLink()];
+    const first = new StoreOverRollout();
+    const former = openSqliteStore(file, options);
+    first.hasDatabase(former);
+    await former.records('things', durable).put('key', 'before');
+    const rollout = new StoreOverRollout(taking(link));
+    const next = openSqliteStore(file, { ...options, former: rollout.former });
+    rollout.hasDatabase(next);
+    const early = next.records('things', durable).get('key');
+    await former.records('things', durable).put('key', 'last');
+    await first.handOver(link.former);
+    expect((await early)?.value).toBe('last');
+    await former.records('things', durable).put('key', Buffer.from('late'));
+    expect((await next.records('things', durable).get('key'))?.value).toEqual(
+      new Uint8Array(Buffer.from('late')),
+    );
+    expect([former.health(), next.health()]).toEqual([{ ok: true }, { ok: true }]);
+    await former.close();
+    await next.close();
+  });
+
+  it('that was never opened is not opened any more', async () => {
+    const [file, link] = [newFile(), playedLink()];
+    const former = openSqliteStore(file, { ...options, openAfter: new Promise(() => {}) });
+    const next = openSqliteStore(file, { ...options, former: taking(link) });
+    const early = next.records('things', durable).get('key');
+    // Until another one, which waits for nobody, is open.
+    await using other = openSqliteStore(newFile(), options);
+    await other.records('things', durable).get('key');
+    expect(existsSync(file)).toBe(false);
+    await former.handOver(link.former);
+    expect(await early).toBeUndefined();
+    await former.records('things', durable).put('key', 1);
+    expect((await next.records('things', durable).get('key'))?.value).toBe(1);
+    await former.close();
+    await next.close();
+  });
+
+  it('is opened when the former process has ended without handing it over', async () => {
+    const [file, link] = [newFile(), playedLink()];
+    const next = openSqliteStore(file, { ...options, former: taking(link) });
+    const putting = next.records('things', durable).put('key', 1);
+    link.cut();
+    await putting;
+    expect(next.health()).toEqual({ ok: true });
+    await next.close();
+  });
+
+  it('is refused by a process that has none any more, and waits for none that has none', async () => {
+    const link = playedLink();
+    const former = openSqliteStore(newFile(), { ...options, report: () => {} });
+    await former.records('things', durable).put('key', 1);
+    new StoreOverRollout(taking(link)).hasNothing();
+    await former.handOver(link.former);
+    const put = former.records('things', durable).put('key', 2);
+    await expect(put).rejects.toMatchObject({ reason: 'not_kept' });
+    await former.close();
+    const other = playedLink();
+    const next = openSqliteStore(newFile(), { ...options, former: taking(other) });
+    await new StoreOverRollout().handOver(other.former);
+    await next.records('things', durable).put('key', 1);
+    await next.close();
   });
 });

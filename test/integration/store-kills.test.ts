@@ -102,6 +102,22 @@ async function around(moment: Moment, killed: 'former' | 'next' | 'both'): Promi
   const former = new Life('former', file, socket);
   await former.said('taken', 5);
   const next = new Life('next', file, socket);
+  try {
+    await killedAt(moment, killed, former, next);
+  } finally {
+    former.kill();
+    next.kill();
+  }
+  await Promise.all([former.over, next.over]);
+  await judge(file, [former, next]);
+}
+
+async function killedAt(
+  moment: Moment,
+  killed: 'former' | 'next' | 'both',
+  former: Life,
+  next: Life,
+): Promise<void> {
   await moment(former, next);
   if (killed !== 'next') former.kill();
   if (killed !== 'former') next.kill();
@@ -111,7 +127,9 @@ async function around(moment: Moment, killed: 'former' | 'next' | 'both'): Promi
     await next.said('taken', 5);
     expect(next.lines.length).toBeGreaterThan(before);
     next.kill();
+    expect(former.lines.filter(({ did }) => did === 'refused')).toEqual([]);
   }
+  expect(next.lines.filter(({ did }) => did === 'refused')).toEqual([]);
   if (killed === 'next') {
     const isHandedOver = former.lines.some(({ did }) => did === 'handing');
     if (!isHandedOver) former.kill();
@@ -120,8 +138,6 @@ async function around(moment: Moment, killed: 'former' | 'next' | 'both'): Promi
     if (isHandedOver)
       expect(refused.map(({ reason }) => reason)).toEqual(Array(3).fill('not_kept'));
   }
-  await Promise.all([former.over, next.over]);
-  await judge(file, [former, next]);
 }
 
 const dice = new Dice('store kills');

@@ -1,11 +1,11 @@
-// What has been spent of the budgets of roles, by role and principal, in memory and, if there is a place
-// for it, in durable records. The records are read once, when the first count is needed. A record belongs
-// to the limits it was counted under: with other limits the count begins at zero. If the records cannot be
-// read, counts begin at zero in memory, nothing that is stored is written over, and calls try again to read
-// them, at most once a second and without waiting. Then what was spent before is added to each count. Records
-// that are not read or written in time (count-writer.ts) are no longer waited for. Several replicas may share the
-// records: then each takes blocks of what is left (shared-count.ts), and nothing is read before. In a rollout the counts
-// go to the next process as they are in memory (handed-counts.ts): what is stored is ahead of them by a block.
+// What has been spent of the budgets of roles, by role and principal, in memory and, if there is a place for it, in
+// durable records. The records are read once, when the first count is needed. A record belongs to the limits it was
+// counted under: with other limits the count begins at zero. If the records cannot be read, counts begin at zero in
+// memory, nothing that is stored is written over, and calls try again to read them, at most once a second and without
+// waiting. Then what was spent before is added to each count. Records that are not read or written in time
+// (count-writer.ts) are no longer waited for. Several replicas may share the records: then each takes blocks of what is
+// left (shared-count.ts), and nothing is read before. In a rollout the counts go to the next process as they are in
+// memory (handed-counts.ts): what is stored is ahead of them by a block.
 
 import { type Clock, within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
@@ -129,7 +129,7 @@ export class AccountBook {
   }
 
   /**
-   * The next process counts from now on: it is told what is spent, and then what is added. Resolves when nothing of it is
+   * The next process counts from now on: it is told what is spent, and only then what is added. Resolves when nothing of it is
    * being written any more: what came to the records later would replace what that process has recorded. Several
    * replicas go on to count by themselves.
    */
@@ -144,7 +144,6 @@ export class AccountBook {
       mark: account.mark,
       ...account.handOver(this.#lateOf(key, account.mark)),
     }));
-    // Before anything is added to them.
     counts(handed);
     await this.#writer.idle();
   }

@@ -79,6 +79,8 @@ async function recordsResult(
       return await records.remove(operation.key);
     case 'entries':
       return await records.entries(operation.prefix);
+    case 'isWhole':
+      return await records.isWhole();
   }
 }
 

@@ -55,7 +55,7 @@ export class FormerStore implements Disposable {
       this.#last = this.#last.then(work).catch(caught);
     };
     this.#listening = link.on(storeKind, (head, payload) => this.#heard(head, payload, inTurn));
-    ended.then(this.#release, this.#release);
+    ended.then(this.#release).catch(this.#release);
   }
 
   /** From now on its operations are run by this one. */

@@ -50,6 +50,7 @@ const members: ReadonlyMap<string, Readonly<Record<string, Check>>> = new Map(
     'records compareAndSet': { ...written, version: isText },
     'records remove': { key: isText },
     'records entries': { prefix: isText },
+    'records isWhole': {},
     'log append': { text: isPart, maxEntries: isNumber },
     'log read': { from: isNumber, limit: isNumber },
     'log trim': { before: isNumber },

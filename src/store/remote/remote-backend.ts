@@ -23,7 +23,7 @@ interface Waiting {
 
 export class RemoteBackend implements Backend {
   readonly #link: StoreLink;
-  /** By the number of their batch; the gatherer sends one at a time. */
+  /** By the number of their batch, until answered; the gatherer sends one at a time. */
   readonly #waiting = new Map<number, Waiting>();
   readonly #listening: Disposable;
   #batches = 0;
@@ -32,7 +32,7 @@ export class RemoteBackend implements Backend {
     this.#link = link;
     this.#listening = link.on(storeKind, (head, payload) => this.#heard(head, payload));
     const ended = () => this.#ended();
-    link.closed.then(ended, ended);
+    link.closed.then(ended).catch(ended);
   }
 
   /** Before `released`. */
@@ -53,7 +53,8 @@ export class RemoteBackend implements Backend {
     const outcomes: StoreOutcome[] = [];
     for (const batch of batchesOf(operations)) {
       // What came before in the list is known, also if the rest is not.
-      outcomes.push(...(await this.#send(batch).catch((error: unknown) => refusals(batch, error))));
+      const sent = this.#send(batch).catch((error: unknown) => refusals(batch, error));
+      for (const outcome of await sent) outcomes.push(outcome);
     }
     return outcomes;
   }

@@ -34,6 +34,8 @@ export type RecordOperation =
   | (Of<'records', 'compareAndSet'> & Written & Bounded & { readonly version: string })
   | (Of<'records', 'remove'> & { readonly key: string })
   | (Of<'records', 'entries'> & { readonly prefix: string })
+  /** Whether nothing was found damaged: answered by the store that has the database open. */
+  | Of<'records', 'isWhole'>
   /** Of all names. */
   | Of<'records', 'sweep'>;
 
@@ -87,7 +89,14 @@ export type StoreOutcome =
       readonly damaged?: readonly Damage[];
     };
 
-const readings: ReadonlySet<string> = new Set(['get', 'entries', 'read', 'range', 'size']);
+const readings: ReadonlySet<string> = new Set([
+  'get',
+  'entries',
+  'isWhole',
+  'read',
+  'range',
+  'size',
+]);
 
 /** Whether it changes nothing. */
 export function isReading({ action }: StoreOperation): boolean {

@@ -86,7 +86,6 @@ export class SqliteStore implements Store {
     this.#parts = {
       clock,
       run: (operation) => this.#run(operation),
-      isWhole: () => this.#isWhole,
     };
     this.#tell(findings);
     // Before anybody can ask for anything.
@@ -161,15 +160,22 @@ export class SqliteStore implements Store {
 
   /** One of this process, or of the one before. Rejects with a StoreError if it was not run. */
   async operate(operation: StoreOperation): Promise<StoreOutcome> {
-    const isHere = operation.durability !== undefined && !this.#isHandedOver;
-    const running = isHere ? memoryOutcome(this.#memory, operation) : this.#gatherer.run(operation);
-    const outcome = await running;
+    const outcome = await this.#outcome(operation);
     for (const damage of outcome.damaged ?? []) this.#foundDamaged(damage);
     return outcome;
   }
 
+  #outcome(operation: StoreOperation): Promise<StoreOutcome> {
+    const { durability, action } = operation;
+    // After that, only the process that has the database knows.
+    if (this.#isHandedOver) return this.#gatherer.run(operation);
+    if (durability !== undefined) return memoryOutcome(this.#memory, operation);
+    if (action === 'isWhole') return Promise.resolve({ ok: true, value: this.#isWhole });
+    return this.#gatherer.run(operation);
+  }
+
   #inMemory(memory: 'process' | 'forgetful'): WordParts {
-    return { ...this.#parts, isWhole: () => true, memory };
+    return { ...this.#parts, memory };
   }
 
   /** A former process without a database has kept in memory what belongs into this one. */

@@ -17,8 +17,6 @@ export interface WordParts {
   readonly clock: Clock;
   /** Rejects with a StoreError. */
   readonly run: (operation: StoreOperation) => Promise<unknown>;
-  /** Whether nothing was found damaged. */
-  readonly isWhole: () => boolean;
   /** Of what is kept in memory only; absent: in the database. */
   readonly memory?: 'process' | 'forgetful';
 }
@@ -33,7 +31,7 @@ export function sqliteRecords(
   name: string,
   { maxEntries = usualEntries, shape = () => true }: RecordsOptions,
 ): Records {
-  const { clock, isWhole } = parts;
+  const { clock } = parts;
   const run = asked(parts);
   const of = { word: 'records', name } as const;
   const written = (key: string, value: unknown, { ttlMs }: PutOptions = {}) => {
@@ -69,7 +67,7 @@ export function sqliteRecords(
       });
       return all.filter(({ value }) => shape(value));
     },
-    isWhole: async () => isWhole(),
+    isWhole: async () => ask({ ...of, action: 'isWhole', now: clock.wallNow() }),
   };
 }
 

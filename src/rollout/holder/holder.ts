@@ -58,6 +58,15 @@ export class Holder {
     });
   }
 
+  /** After the end: what is left of the instance is ended. A process that exits does that by its exit. */
+  async close(): Promise<void> {
+    this.#isEnding = true;
+    for (const one of [...this.#formers, this.#successor, this.#current]) one?.kill();
+    this.#children.releaseAll();
+    this.#listeners.closeAll();
+    await this.#reaper.letGo();
+  }
+
   signal(name: ForwardedSignal): void {
     if (name !== 'SIGHUP') this.#isEnding = true;
     if (this.#current === undefined) {

@@ -97,7 +97,8 @@ function ended(child: ChildProcess): Promise<HeldExit> {
     const look = () => {
       if (exit !== undefined && !child.connected) resolve(exit);
     };
-    child.once('error', (error) => {
+    child.on('error', (error) => {
+      // What cannot be told to one that ends at this moment need not be.
       if (child.pid !== undefined) return;
       process.stderr.write(`holdfast: cannot start ${process.execPath}: ${error.message}\n`);
       resolve({ code: cannotStart, signal: null });

@@ -93,6 +93,7 @@ export class HolderClient implements ProcessHolder {
   readonly #waiting = new Map<number, Waiting>();
   /** Each until it has ended, or was given up. */
   readonly #children = new Map<number, HeldChild>();
+  /** The parts of this process that listen: one each, until it is disposed of. */
   readonly #news = new Set<Partial<HolderNews>>();
   #asks = 0;
 

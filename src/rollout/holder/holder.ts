@@ -35,6 +35,7 @@ export class Holder {
   readonly #parts: HolderParts;
   readonly #children = new KeptChildren();
   readonly #listeners = new KeptListeners();
+  /** Each until it has exited; at most `maxFormers`. */
   readonly #formers = new Set<ServingProcess>();
   #reaper: InstanceReaper;
   #current: ServingProcess | undefined;

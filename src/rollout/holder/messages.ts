@@ -2,6 +2,8 @@
 // message, at most one handle beside it. Both sides check what they hear. The holder is older than a serving process
 // that it starts after an update, so a change of meaning needs another version, which the holder then does not start.
 
+import { ownValue } from '../../kernel/own-value.ts';
+
 /** In the environment of a serving process: version, ordinal, instance and role, in this order, with `:` between them. */
 export const holderVariable = 'HOLDFAST_HOLDER';
 export const channelVersion = 1;
@@ -147,7 +149,10 @@ export function toldIn(message: unknown): Told | undefined {
 function hasShape(message: unknown, shapes: ReadonlyMap<string, Shape>): boolean {
   if (!isObject(message) || typeof message['op'] !== 'string') return false;
   const shape = shapes.get(message['op']);
-  return shape !== undefined && Object.entries(shape).every(([name, isIt]) => isIt(message[name]));
+  return (
+    shape !== undefined &&
+    Object.entries(shape).every(([name, isIt]) => isIt(ownValue(message, name)))
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

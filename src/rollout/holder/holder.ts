@@ -92,15 +92,14 @@ export class Holder {
   #newReaper(): InstanceReaper {
     const instance = randomBytes(8).toString('hex');
     const notice = (text: string) => this.#notice(text);
-    const reaper = new InstanceReaper(instance, this.#parts.table, notice);
-    // A serving process that needs it asks again, and is told why it cannot be started.
-    reaper.start().catch(ignored);
-    return reaper;
+    return new InstanceReaper(instance, this.#parts.table, notice);
   }
 
   #startFirst(): void {
     const started = this.#started('first');
     this.#current = started;
+    // A serving process that needs it asks again, and is told why it cannot be started.
+    this.#reaper.start().catch(ignored);
     started.ended.then((exit) => this.#currentEnded(started, exit)).catch(ignored);
   }
 

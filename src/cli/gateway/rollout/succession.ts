@@ -9,7 +9,6 @@ import { type Caught, ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
 import type { Fenced, HandOver } from '../../../rollout/attempt.ts';
-import type { RawHandle } from '../../../rollout/holder/raw-handle.ts';
 import type { HolderClient } from '../../../rollout/holder-client.ts';
 import type { JsonValue, Link } from '../../../rollout/link.ts';
 import type { RolloutHistory, ServingRollouts } from '../../../rollout/serving-rollouts.ts';
@@ -18,6 +17,7 @@ import { FormerStore } from '../../../store/remote/former-store.ts';
 import { StoreOverRollout } from '../../../store/remote/store-over-rollout.ts';
 import { keyFrom, Neighbours } from '../neighbours.ts';
 import { Arrival } from './arrival.ts';
+import { PassedSockets } from './passed-sockets.ts';
 import { GivenServers, TakenServers } from './server-lines.ts';
 
 /** A part of the gateway that clients use. */
@@ -35,9 +35,6 @@ export interface Given {
   readonly left?: readonly string[];
 }
 
-type Head = Readonly<Record<string, unknown>>;
-type TakesSocket = (handle: RawHandle, head: Head) => void;
-
 export interface SuccessionParts {
   readonly holder: HolderClient;
   readonly clock: Clock;
@@ -52,6 +49,8 @@ export class Succession implements HandOver, Disposable {
   readonly holder: HolderClient;
   readonly neighbours: Neighbours;
   readonly store: StoreOverRollout;
+  /** Connections of clients that the process before gives away. */
+  readonly sockets: PassedSockets;
   /** Of this process. */
   readonly history: RolloutHistory | undefined;
   /** Resolves when another process serves and nothing is left to do here. */
@@ -65,26 +64,24 @@ export class Succession implements HandOver, Disposable {
   #rollouts: ServingRollouts | undefined;
   #given: readonly Given[] = [];
   #adopted: Promise<void> = Promise.resolve();
-  /** A few kinds. */
-  readonly #takers = new Map<string, TakesSocket>();
-  /** By kind, for a moment, until somebody takes them. */
-  readonly #early = new Map<string, readonly (readonly [RawHandle, Head])[]>();
   #isOver = false;
   #replace: () => void = ignored;
 
-  private constructor(parts: SuccessionParts, neighbours: Neighbours, arrived?: Arrived) {
+  private constructor(
+    parts: SuccessionParts,
+    { neighbours, sockets }: Pick<Succession, 'neighbours' | 'sockets'>,
+    arrived?: Arrived,
+  ) {
     const { caught, holder } = parts;
     this.#parts = parts;
     this.holder = holder;
     this.neighbours = neighbours;
+    this.sockets = sockets;
     this.arrival = arrived?.arrival;
     this.#yours = arrived?.yours;
     const former = arrived && new FormerStore({ link: arrived.arrival.link, caught });
     this.store = new StoreOverRollout(former);
     this.history = arrived && historyIn(arrived.yours.take(historyPart)?.data);
-    holder.listen({
-      passed: (head, handle) => this.#passed(head, handle),
-    });
     this.replaced = new Promise((resolve) => {
       this.#replace = resolve;
     });
@@ -93,13 +90,17 @@ export class Succession implements HandOver, Disposable {
   /** For a successor it resolves at the fence. Throws a Fault. */
   static async open(parts: SuccessionParts): Promise<Succession> {
     const { holder, program, clock, caught } = parts;
-    if (!holder.isSuccessor) return new Succession(parts, new Neighbours({ clock, caught }));
+    // From the beginning: connections come another way than what is said about them.
+    const sockets = new PassedSockets(holder);
+    if (!holder.isSuccessor) {
+      return new Succession(parts, { sockets, neighbours: new Neighbours({ clock, caught }) });
+    }
     const arrival = new Arrival(holder, program);
     const yours = await arrival.yours();
     const key = await keyFrom(arrival.link);
     const neighbours = new Neighbours({ clock, caught, key });
     neighbours.join(arrival.link, 'former');
-    return new Succession(parts, neighbours, { arrival, yours });
+    return new Succession(parts, { sockets, neighbours }, { arrival, yours });
   }
 
   /** Another process serves. */
@@ -137,23 +138,6 @@ export class Succession implements HandOver, Disposable {
     if (this.arrival === undefined) return;
     await this.#adopted;
     await this.arrival.taken();
-  }
-
-  /** Connections of clients that the process before gives away, by what they are; those that came before wait. */
-  takeSockets(what: string, take: TakesSocket): void {
-    this.#takers.set(what, take);
-    const early = this.#early.get(what) ?? [];
-    this.#early.delete(what);
-    for (const [handle, head] of early) take(handle, head);
-  }
-
-  #passed(given: unknown, handle: RawHandle): void {
-    const head = isRecord(given) ? given : {};
-    const what = String(head['what']);
-    const take = this.#takers.get(what);
-    if (take !== undefined) return take(handle, head);
-    const early = this.#early.get(what) ?? [];
-    this.#early.set(what, [...early, [handle, head]]);
   }
 
   /** It says at the fence how it is given away; until it is disposed of. */

@@ -4,7 +4,7 @@
 // begins, then servers, then what is stored.
 
 import type { OpenedHost } from '../../../host/create-host.ts';
-import type { Clock } from '../../../kernel/clock.ts';
+import { type Clock, within } from '../../../kernel/clock.ts';
 import { type Caught, ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
@@ -64,7 +64,7 @@ export class Succession implements HandOver, Disposable {
   #rollouts: ServingRollouts | undefined;
   #given: readonly Given[] = [];
   #adopted: Promise<void> = Promise.resolve();
-  #isOver = false;
+  #isLeaving = false;
   #replace: () => void = ignored;
 
   private constructor(
@@ -103,9 +103,9 @@ export class Succession implements HandOver, Disposable {
     return new Succession(parts, { sockets, neighbours }, { arrival, yours });
   }
 
-  /** Another process serves. */
-  get isOver(): boolean {
-    return this.#isOver;
+  /** The fence is drawn: nothing new begins here. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
   }
 
   /** A part of what the process before has handed over. */
@@ -140,6 +140,11 @@ export class Succession implements HandOver, Disposable {
     await this.arrival.taken();
   }
 
+  /** The instance ends: resolves when the processes before this one have ended what they had begun, or the time is over. */
+  async formersEnded(ms: number): Promise<void> {
+    if (this.arrival !== undefined) await within(this.#parts.clock, ms, this.arrival.link.closed);
+  }
+
   /** It says at the fence how it is given away; until it is disposed of. */
   add(giver: Giver): Disposable {
     this.#givers.add(giver);
@@ -156,6 +161,7 @@ export class Succession implements HandOver, Disposable {
     const { neighbours } = this;
     const host = this.#host;
     if (host === undefined) throw new Fault('internal', 'there is nothing to hand over yet');
+    this.#isLeaving = true;
     neighbours.giveKey(link);
     neighbours.join(link, 'successor');
     neighbours.leave();
@@ -180,8 +186,9 @@ export class Succession implements HandOver, Disposable {
   }
 
   former(link: Link): void {
-    this.#isOver = true;
-    const ended = Promise.all(this.#given.map((one) => one.ended));
+    // The processes before this one are reached by way of it.
+    const before = this.arrival?.link.closed;
+    const ended = Promise.all([...this.#given.map((one) => one.ended), before]);
     const told = () => {
       const counts = this.#host?.takeCounts();
       if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));

@@ -16,7 +16,7 @@ interface Waiting {
 
 export class PassedSockets {
   readonly #holder: HolderClient;
-  /** By what they take: the two kinds of clients with connections. */
+  /** By what they take, at most one for each of the two kinds of clients with connections. */
   readonly #takers = new Map<string, TakesSocket>();
   /** In the order in which they came, until somebody takes them; as many as the process before had. */
   #waiting: readonly Waiting[] = [];

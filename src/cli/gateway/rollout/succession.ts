@@ -59,6 +59,7 @@ export class Succession implements HandOver, Disposable {
   readonly arrival: Arrival | undefined;
   readonly #yours: ReadSnapshot | undefined;
   readonly #parts: SuccessionParts;
+  /** A few, until they are disposed of. */
   readonly #givers = new Set<Giver>();
   #host: OpenedHost | undefined;
   #rollouts: ServingRollouts | undefined;
@@ -193,7 +194,7 @@ export class Succession implements HandOver, Disposable {
       const counts = this.#host?.takeCounts();
       if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));
     };
-    ended.then(told).then(this.#replace, this.#parts.caught);
+    ended.then(told).then(this.#replace).catch(this.#parts.caught);
   }
 
   get #nextHistory(): RolloutHistory {

@@ -33,6 +33,8 @@ export interface HolderNews {
   signal(name: ForwardedSignal): void;
   /** SIGHUP. */
   hangup(): void;
+  /** How many earlier processes still end their work. */
+  formers(count: number): void;
   successorEnded(exit: HeldExit): void;
   /** A connection that the other serving process has passed on, as a bare handle. */
   passed(head: unknown, handle: RawHandle): void;
@@ -93,6 +95,7 @@ export class HolderClient implements ProcessHolder {
   readonly #waiting = new Map<number, Waiting>();
   /** Each until it has ended, or was given up. */
   readonly #children = new Map<number, HeldChild>();
+  /** The parts of this process that listen: one each, until it is disposed of. */
   readonly #news = new Set<Partial<HolderNews>>();
   #asks = 0;
 
@@ -151,9 +154,15 @@ export class HolderClient implements ProcessHolder {
     return new Socket({ handle, readable: true, writable: true } as object);
   }
 
-  /** The successor is killed. */
-  abandon(): void {
-    this.say({ op: 'abandon' });
+  /** The successor is killed, unless it is the serving process by now. Resolves when it has ended. */
+  async abandon(): Promise<'ended' | 'serving'> {
+    const { value } = await this.ask({ op: 'abandon' });
+    return value === false ? 'serving' : 'ended';
+  }
+
+  /** In a successor: it is the serving process from now on. False: the rollout was given up. */
+  async claim(): Promise<boolean> {
+    return (await this.ask({ op: 'claim' })).value === true;
   }
 
   /** In a successor: the link to the process that serves. */
@@ -230,6 +239,8 @@ export class HolderClient implements ProcessHolder {
         return this.#tell((news) => news.signal?.(told.name));
       case 'hangup':
         return this.#tell((news) => news.hangup?.());
+      case 'formers':
+        return this.#tell((news) => news.formers?.(told.count));
       case 'successor-ended':
         return this.#tell((news) => news.successorEnded?.(told));
       case 'passed':

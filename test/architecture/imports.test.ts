@@ -44,7 +44,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   downstream: ['kernel', 'wire', 'policy', 'store', 'catalog', 'upstream', 'host', 'host-tools'],
   fleet: [...former, 'broker', 'host', 'downstream'],
   replicas: ['kernel', 'nats', 'store'],
-  rollout: ['kernel'],
+  rollout: ['kernel', 'supervise'],
   instance: [...former, 'broker', 'fleet', 'host', 'downstream'],
   cli: [
     ...former,
@@ -58,7 +58,7 @@ const confined: readonly { readonly name: RegExp; readonly home: RegExp | null }
   { name: /^undici(\/|$)/, home: /^upstream\/http\/http-client\.ts$/ },
   { name: /^@modelcontextprotocol\//, home: null },
   { name: /^@nats-io\//, home: /^(nats|store\/nats|broker\/nats|replicas)\// },
-  { name: /^(node:)?child_process$/, home: /^supervise\/process\// },
+  { name: /^(node:)?child_process$/, home: /^(supervise\/process|rollout\/holder)\// },
   { name: /^ws$/, home: /^broker\/socket\// },
   { name: /^(node:)?https?$/, home: /^(downstream\/http|broker\/socket)\// },
 ];

@@ -35,10 +35,13 @@ export class Neighbours implements Disposable {
     const id = randomBytes(8).toString('hex');
     this.replica = { id, key, doServersMove: true };
     this.#bus = new NeighbourBus({ clock, caught });
-    this.holders = new RolloutHolders({ bus: this.#bus, subjects: 'hfk', id });
+    const secretFor = (use: string) =>
+      createHmac('sha256', key).update(`neighbours of holdfast: ${use}`).digest();
+    const holders = { bus: this.#bus, subjects: 'hfk', id, secret: secretFor('claims') };
+    this.holders = new RolloutHolders(holders);
     this.tunnels = new Tunnels({
       ...{ bus: this.#bus, clock, subjects: 'hfl', id, isOneMachine: true },
-      secret: createHmac('sha256', key).update('neighbours of holdfast: tunnels').digest(),
+      secret: secretFor('tunnels'),
       accepted: (connection) => this.#accept(connection),
       caught,
     });

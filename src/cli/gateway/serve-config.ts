@@ -11,9 +11,10 @@ import type { Orchestrator } from '../../fleet/orchestrator/orchestrator.ts';
 import type { CallObserver } from '../../host/call/call-observer.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
 import { ownIdentity } from '../../host/identity.ts';
-import type { Caught } from '../../kernel/contain.ts';
+import { type Caught, ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
+import { holderForRollout } from '../../rollout/holder-hands.ts';
 import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
@@ -30,7 +31,6 @@ import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import type { Replicas } from './replicas.ts';
-import { rolloutHolder } from './rollout/rollout-holder.ts';
 import { Succession } from './rollout/succession.ts';
 import { openRollouts } from './rollouts.ts';
 import { serveSocket } from './serve-socket.ts';
@@ -60,7 +60,7 @@ export async function serveConfig(
   const failures = new FailureLines();
   const caught = (error: unknown) => void host.defects.caught('a rollout', error);
   using succession = await successionOf(shell, caught);
-  using rollouts = openRollouts(shell, inUse, caught, succession && handsOf(succession, shell));
+  using rollouts = openRollouts(shell, inUse, caught, succession && handsOf(succession));
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
@@ -113,7 +113,7 @@ export async function serveConfig(
       loaded,
       options,
     );
-    if (shell.holder !== undefined) shell.interrupt.hangup = () => rollouts.request();
+    if (succession !== undefined) followHolder(succession, shell, rollouts);
     const hooks = hooksOf(shell, rollouts);
     if (hooks !== undefined) host.observers.add(hooks);
     host.startPinned();
@@ -160,13 +160,29 @@ async function successionOf(shell: Shell, caught: Caught): Promise<Succession | 
   return await Succession.open({ holder, clock, program: ownIdentity().version, caught });
 }
 
-function handsOf(succession: Succession, { clock }: Shell) {
+function handsOf(succession: Succession) {
   const { holder, history } = succession;
   const origin = { program: ownIdentity().version, instance: holder.instance };
   return {
-    hands: { holder: rolloutHolder(holder, clock), handOver: succession },
+    hands: { holder: holderForRollout(holder), handOver: succession },
     origin,
     ...(history && { history }),
+  };
+}
+
+/** SIGHUP is a rollout, and the holder says how many processes still end their work. */
+function followHolder(
+  { holder, arrival }: Succession,
+  shell: Shell,
+  rollouts: ServingRollouts,
+): void {
+  shell.interrupt.hangup = () => rollouts.request();
+  shell.interrupt.arrived.then(() => rollouts.shutdown()).catch(ignored);
+  holder.listen({ formers: (count) => rollouts.formers(count) });
+  if (arrival === undefined) return;
+  arrival.passedOn = ({ again, shutdown }) => {
+    if (shutdown) process.kill(holder.pid, 'SIGTERM');
+    else if (again) rollouts.request();
   };
 }
 

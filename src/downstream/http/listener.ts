@@ -265,9 +265,9 @@ class HttpListener implements HttpFront {
     } else if (!(await sockets?.resume(name, server, backlog))) {
       server.listen({ ...wanted, backlog });
       await once(server, 'listening');
+      sockets?.keep(name, server);
     }
     server.on('error', (error) => this.#edge.report(`http: ${error.message}`));
-    sockets?.keep(name, server);
     const { address: host, port } = server.address() as AddressInfo;
     this.#address = { host, port };
   }

@@ -10,9 +10,9 @@ import type { Roles } from '../roles/roles.ts';
 import { Account, type Recorded } from './account.ts';
 import { AccountBook, type AccountBookParts } from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
-import { isStoredCount } from './stored-count.ts';
 import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
 import { hearCounts, sendCounts, sendLate } from './handed-counts.ts';
+import { isStoredCount } from './stored-count.ts';
 
 /** A budget in use. */
 interface RoleBudget extends MarkedRules {

@@ -35,10 +35,15 @@ export class Holder {
   readonly #parts: HolderParts;
   readonly #children = new KeptChildren();
   readonly #listeners = new KeptListeners();
+  /** Each until it has exited; at most `maxFormers`. */
   readonly #formers = new Set<ServingProcess>();
   #reaper: InstanceReaper;
   #current: ServingProcess | undefined;
   #successor: ServingProcess | undefined;
+  /** Successors that are being ended. */
+  readonly #abandoned = new WeakSet<ServingProcess>();
+  /** Names of variables; at most those that this process has. */
+  readonly #usedHooks = new Set<string>();
   #hasServed = false;
   #isEnding = false;
   #deaths: Deaths = [];
@@ -56,6 +61,15 @@ export class Holder {
       this.#end = resolve;
       this.#startFirst();
     });
+  }
+
+  /** After the end: what is left of the instance is ended. A process that exits does that by its exit. */
+  async close(): Promise<void> {
+    this.#isEnding = true;
+    for (const one of [...this.#formers, this.#successor, this.#current]) one?.kill();
+    this.#children.releaseAll();
+    this.#listeners.closeAll();
+    await this.#reaper.letGo();
   }
 
   signal(name: ForwardedSignal): void {
@@ -78,15 +92,14 @@ export class Holder {
   #newReaper(): InstanceReaper {
     const instance = randomBytes(8).toString('hex');
     const notice = (text: string) => this.#notice(text);
-    const reaper = new InstanceReaper(instance, this.#parts.table, notice);
-    // A serving process that needs it asks again, and is told why it cannot be started.
-    reaper.start().catch(ignored);
-    return reaper;
+    return new InstanceReaper(instance, this.#parts.table, notice);
   }
 
   #startFirst(): void {
     const started = this.#started('first');
     this.#current = started;
+    // A serving process that needs it asks again, and is told why it cannot be started.
+    this.#reaper.start().catch(ignored);
     started.ended.then((exit) => this.#currentEnded(started, exit)).catch(ignored);
   }
 
@@ -94,7 +107,7 @@ export class Holder {
     const { file, args } = this.#parts;
     const introduction = { ordinal: ++this.#count, instance: this.#reaper.instance, role };
     const started: ServingProcess = new ServingProcess(
-      { introduction, words: [file, ...args] },
+      { introduction, words: [file, ...args], without: this.#usedHooks },
       (asked, handle) => this.#heard(started, asked, handle),
     );
     this.#reaper.addServing(started);
@@ -103,7 +116,7 @@ export class Holder {
 
   /** Also a former one, whose exit means nothing. */
   #currentEnded(one: ServingProcess, exit: HeldExit): void {
-    this.#formers.delete(one);
+    if (this.#formers.delete(one)) this.#tellFormers();
     if (this.#current !== one) return;
     this.#current = undefined;
     this.#successor?.kill();
@@ -173,10 +186,17 @@ export class Holder {
       case 'successor':
         return this.#startSuccessor(from, asked.ask);
       case 'abandon':
-        if (from === this.#current) this.#successor?.kill();
-        return;
+        return this.#abandon(from, asked.ask);
+      case 'claim': {
+        const isIts = from === this.#successor && !this.#abandoned.has(from);
+        if (isIts) this.#serves(from);
+        return from.tell({ op: 'answer', ask: asked.ask, value: isIts });
+      }
       case 'serving':
         return this.#serves(from);
+      case 'hook-used':
+        this.#usedHooks.add(asked.name);
+        return;
       case 'exiting':
         from.stoppedHearing();
         from.isInOrder ||= asked.isInOrder;
@@ -262,15 +282,29 @@ export class Holder {
     return flaw === undefined ? undefined : { code: 'program', text: flaw };
   }
 
+  #abandon(from: ServingProcess, ask: number): void {
+    const successor = from === this.#current ? this.#successor : undefined;
+    const answer = (value: boolean) => from.tell({ op: 'answer', ask, value });
+    if (successor === undefined) return answer(from === this.#current);
+    this.#abandoned.add(successor);
+    successor.kill();
+    successor.ended.then(() => answer(true)).catch(ignored);
+  }
+
   #serves(from: ServingProcess): void {
     if (from === this.#successor) {
       if (this.#current !== undefined) this.#formers.add(this.#current);
       this.#successor = undefined;
       this.#current = from;
+      this.#tellFormers();
     }
     if (from !== this.#current) return;
     this.#hasServed = true;
     this.#listeners.tidy(from.ordinal);
+  }
+
+  #tellFormers(): void {
+    this.#current?.tell({ op: 'formers', count: this.#formers.size });
   }
 
   /** To the one that serves, or will in a moment. */

@@ -36,6 +36,11 @@ export class KeptListeners {
     return kept.handle;
   }
 
+  closeAll(): void {
+    for (const { handle } of this.#kept.values()) handle.close();
+    this.#kept.clear();
+  }
+
   /** From now on this one serves. */
   tidy(serving: number): void {
     for (const [name, { handle, usedBy }] of this.#kept) {

@@ -2,6 +2,8 @@
 // message, at most one handle beside it. Both sides check what they hear. The holder is older than a serving process
 // that it starts after an update, so a change of meaning needs another version, which the holder then does not start.
 
+import { ownValue } from '../../kernel/own-value.ts';
+
 /** In the environment of a serving process: version, ordinal, instance and role, in this order, with `:` between them. */
 export const holderVariable = 'HOLDFAST_HOLDER';
 export const channelVersion = 1;
@@ -53,9 +55,14 @@ export type Asked =
   | { readonly op: 'keep'; readonly name: string }
   | { readonly op: 'listener'; readonly ask: number; readonly name: string }
   | { readonly op: 'successor'; readonly ask: number }
-  | { readonly op: 'abandon' }
+  /** Answered when the successor has ended: true, or at once where it serves already: false. */
+  | { readonly op: 'abandon'; readonly ask: number }
   /** It serves: from now on it is the serving process. */
   | { readonly op: 'serving' }
+  /** Of a successor, which asks for it before it serves; refused if the rollout was given up. */
+  | { readonly op: 'claim'; readonly ask: number }
+  /** A test hook of this name has been used up: later processes do not have it. */
+  | { readonly op: 'hook-used'; readonly name: string }
   /** It hears no messages any more. `isInOrder`: its exit is the end of all. */
   | { readonly op: 'exiting'; readonly isInOrder: boolean }
   /** With the handle of a connection, for the other serving process. */
@@ -82,6 +89,8 @@ export type Told =
   | ({ readonly op: 'exited'; readonly id: number } & HeldExit)
   | { readonly op: 'signal'; readonly name: ForwardedSignal }
   | { readonly op: 'hangup' }
+  /** How many earlier processes still end their work. */
+  | { readonly op: 'formers'; readonly count: number }
   | ({ readonly op: 'successor-ended' } & HeldExit)
   | { readonly op: 'passed'; readonly head: unknown }
   | { readonly op: 'notice'; readonly text: string };
@@ -117,7 +126,9 @@ const askedShapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['keep', { name: isText }],
   ['listener', { ask: isNumber, name: isText }],
   ['successor', { ask: isNumber }],
-  ['abandon', {}],
+  ['abandon', { ask: isNumber }],
+  ['claim', { ask: isNumber }],
+  ['hook-used', { name: isText }],
   ['serving', {}],
   ['exiting', { isInOrder: isFlag }],
   ['pass', { head: isAnything }],
@@ -130,6 +141,7 @@ const toldShapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['exited', { id: isNumber, code: isCode, signal: isSignal }],
   ['signal', { name: (value) => forwardedSignals.some((name) => name === value) }],
   ['hangup', {}],
+  ['formers', { count: isNumber }],
   ['successor-ended', { code: isCode, signal: isSignal }],
   ['passed', { head: isAnything }],
   ['notice', { text: isText }],
@@ -147,7 +159,10 @@ export function toldIn(message: unknown): Told | undefined {
 function hasShape(message: unknown, shapes: ReadonlyMap<string, Shape>): boolean {
   if (!isObject(message) || typeof message['op'] !== 'string') return false;
   const shape = shapes.get(message['op']);
-  return shape !== undefined && Object.entries(shape).every(([name, isIt]) => isIt(message[name]));
+  return (
+    shape !== undefined &&
+    Object.entries(shape).every(([name, isIt]) => isIt(ownValue(message, name)))
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

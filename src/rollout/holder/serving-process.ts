@@ -21,6 +21,8 @@ export interface ServingPlan {
   readonly introduction: Introduction;
   /** The program's file and its arguments. */
   readonly words: readonly string[];
+  /** The names of variables that it does not get. */
+  readonly without?: ReadonlySet<string>;
 }
 
 export class ServingProcess {
@@ -38,13 +40,13 @@ export class ServingProcess {
   readonly #child: ChildProcess;
 
   constructor(
-    { introduction, words }: ServingPlan,
+    { introduction, words, without = new Set() }: ServingPlan,
     heard: (asked: Asked, handle: RawHandle | undefined) => void,
   ) {
     this.ordinal = introduction.ordinal;
     const isSuccessor = introduction.role === 'successor';
     const child = spawn(process.execPath, [...process.execArgv, ...words], {
-      env: { ...processEnvironment(), [holderVariable]: introductionText(introduction) },
+      env: { ...environment(without), [holderVariable]: introductionText(introduction) },
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...(isSuccessor ? (['pipe'] as const) : [])],
     });
     this.#child = child;
@@ -97,7 +99,8 @@ function ended(child: ChildProcess): Promise<HeldExit> {
     const look = () => {
       if (exit !== undefined && !child.connected) resolve(exit);
     };
-    child.once('error', (error) => {
+    child.on('error', (error) => {
+      // What cannot be told to one that ends at this moment need not be.
       if (child.pid !== undefined) return;
       process.stderr.write(`holdfast: cannot start ${process.execPath}: ${error.message}\n`);
       resolve({ code: cannotStart, signal: null });
@@ -112,3 +115,8 @@ function ended(child: ChildProcess): Promise<HeldExit> {
 
 /** Of the exit codes: a part of what is needed is not available. */
 const cannotStart = 3;
+
+function environment(without: ReadonlySet<string>): NodeJS.ProcessEnv {
+  const kept = Object.entries(processEnvironment()).filter(([name]) => !without.has(name));
+  return Object.fromEntries(kept);
+}

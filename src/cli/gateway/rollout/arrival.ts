@@ -41,10 +41,7 @@ export class Arrival {
           },
         };
       },
-      claim: async () => {
-        holder.serving();
-        return true;
-      },
+      claim: () => holder.claim(),
       passedOn: (wish) => this.passedOn(wish),
     });
     this.#done.catch((error: unknown) => this.failed(error));

@@ -58,7 +58,7 @@ export async function roll(world: World, options: RollOptions): Promise<Rolled> 
     const { settled } = world.history;
     const wrong = settled.filter(({ outcome }) => outcome !== 'answered').length;
     progress(
-      `rollout ${number}: pause ${pausesMs.at(-1)} ms, ${settled.length} calls, ${wrong} wrong, ${serving.length} processes serve, ${Math.round(last.holder)} and ${Math.round(last.serving)} MiB`,
+      `${new Date().toISOString().slice(17)} rollout ${number}: pause ${pausesMs.at(-1)} ms, ${settled.length} calls, ${wrong} wrong, ${serving.length} processes serve, ${Math.round(last.holder)} and ${Math.round(last.serving)} MiB`,
     );
   }
   return { failures, pausesMs, tookMs, memory, mostFormers };

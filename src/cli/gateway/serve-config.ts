@@ -125,8 +125,8 @@ export async function serveConfig(
       serves();
     };
     const onServing = () => {
-      if (succession?.arrival === undefined) shell.holder?.serving();
-      else succession.arrival.served().catch(caught);
+      shell.holder?.serving();
+      succession?.arrival?.served().catch(caught);
       rollouts.serving();
       shell.clock.after(firstRequestsMs, afterFirstRequests, true);
     };

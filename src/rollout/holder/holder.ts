@@ -189,7 +189,7 @@ export class Holder {
         return this.#abandon(from, asked.ask);
       case 'claim': {
         const isIts = from === this.#successor && !this.#abandoned.has(from);
-        if (isIts) this.#serves(from);
+        if (isIts) this.#takesOver(from);
         return from.tell({ op: 'answer', ask: asked.ask, value: isIts });
       }
       case 'serving':
@@ -291,13 +291,15 @@ export class Holder {
     successor.ended.then(() => answer(true)).catch(ignored);
   }
 
+  /** It is the serving process, and about to use what its incumbent has used. */
+  #takesOver(successor: ServingProcess): void {
+    if (this.#current !== undefined) this.#formers.add(this.#current);
+    this.#successor = undefined;
+    this.#current = successor;
+    this.#tellFormers();
+  }
+
   #serves(from: ServingProcess): void {
-    if (from === this.#successor) {
-      if (this.#current !== undefined) this.#formers.add(this.#current);
-      this.#successor = undefined;
-      this.#current = from;
-      this.#tellFormers();
-    }
     if (from !== this.#current) return;
     this.#hasServed = true;
     this.#listeners.tidy(from.ordinal);

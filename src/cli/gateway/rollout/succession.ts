@@ -85,6 +85,7 @@ export class Succession implements HandOver, Disposable {
     holder.listen({
       passed: (head, handle) => this.#passed(head, handle),
     });
+    for (const [head, handle] of arrived?.passed ?? []) this.#passed(head, handle);
     this.replaced = new Promise((resolve) => {
       this.#replace = resolve;
     });
@@ -95,11 +96,14 @@ export class Succession implements HandOver, Disposable {
     const { holder, program, clock, caught } = parts;
     if (!holder.isSuccessor) return new Succession(parts, new Neighbours({ clock, caught }));
     const arrival = new Arrival(holder, program);
+    // Connections come as soon as the fence is drawn, before everything else has been said.
+    const passed: Passed[] = [];
+    using _early = holder.listen({ passed: (head, handle) => void passed.push([head, handle]) });
     const yours = await arrival.yours();
     const key = await keyFrom(arrival.link);
     const neighbours = new Neighbours({ clock, caught, key });
     neighbours.join(arrival.link, 'former');
-    return new Succession(parts, neighbours, { arrival, yours });
+    return new Succession(parts, neighbours, { arrival, yours, passed });
   }
 
   /** Another process serves. */
@@ -197,7 +201,9 @@ export class Succession implements HandOver, Disposable {
 
   former(link: Link): void {
     this.#isOver = true;
-    const ended = Promise.all(this.#given.map((one) => one.ended));
+    // The process before this one, if it still ends its work, reaches the next one through this one only.
+    const before = this.arrival?.link.closed;
+    const ended = Promise.all([before, ...this.#given.map((one) => one.ended)]);
     const told = () => {
       const counts = this.#host?.takeCounts();
       if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));
@@ -220,9 +226,12 @@ export class Succession implements HandOver, Disposable {
   }
 }
 
+type Passed = readonly [head: unknown, handle: RawHandle];
+
 interface Arrived {
   readonly arrival: Arrival;
   readonly yours: ReadSnapshot;
+  readonly passed: readonly Passed[];
 }
 
 function historyIn(data: unknown): RolloutHistory | undefined {

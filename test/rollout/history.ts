@@ -58,7 +58,14 @@ export class History {
       const isForeign = detail === '' && !isFor(order, answer);
       const outcome = detail !== '' ? 'failed' : isForeign ? 'foreign' : 'answered';
       const shown = isForeign ? JSON.stringify(answer) : detail;
-      const call = { ...order, client, began, ended, outcome, detail: shown.slice(0, 400) } as const;
+      const call = {
+        ...order,
+        client,
+        began,
+        ended,
+        outcome,
+        detail: shown.slice(0, 400),
+      } as const;
       this.settled.push(call);
       if (outcome === 'answered') this.#answered(call);
     };
@@ -66,7 +73,9 @@ export class History {
 
   /** Calls that nobody has answered. */
   get open(): readonly string[] {
-    return [...this.#open].map(([nonce, { client, order }]) => `${client} ${nonce} (${order.kind})`);
+    return [...this.#open].map(
+      ([nonce, { client, order }]) => `${client} ${nonce} (${order.kind})`,
+    );
   }
 
   /** A client pauses or leaves by itself: that is no pause of the gateway. */

@@ -1,6 +1,6 @@
 // The verdict over what the clients saw and what the servers have written down.
 
-import { readLedger, readStarts } from '../support/ledger.ts';
+import { readLedger } from '../support/ledger.ts';
 import type { History } from './history.ts';
 import type { Files } from './world.ts';
 
@@ -17,8 +17,6 @@ export interface Verdict {
   readonly twice: readonly string[];
   readonly hellosAgain: readonly string[];
   readonly seen: readonly string[];
-  /** Starts of servers. */
-  readonly starts: number;
 }
 
 export function judge(history: History, files: Files): Verdict {
@@ -44,11 +42,18 @@ export function judge(history: History, files: Files): Verdict {
     foreign: spelled('foreign'),
     unanswered: open,
     lost: settled
-      .filter(({ outcome, kind, nonce }) => outcome === 'answered' && kind !== 'read' && !done.has(nonce))
-      .map(({ client, nonce, tool }) => `${client}: ${tool} ${nonce} was answered and not executed`),
-    twice: [...began].filter(([, times]) => times > 1).map(([nonce, times]) => `${nonce}: ${times} times`),
-    hellosAgain: [...hellos].filter(([, times]) => times > 1).map(([name, times]) => `${name}: ${times} times`),
+      .filter(
+        ({ outcome, kind, nonce }) => outcome === 'answered' && kind !== 'read' && !done.has(nonce),
+      )
+      .map(
+        ({ client, nonce, tool }) => `${client}: ${tool} ${nonce} was answered and not executed`,
+      ),
+    twice: [...began]
+      .filter(([, times]) => times > 1)
+      .map(([nonce, times]) => `${nonce}: ${times} times`),
+    hellosAgain: [...hellos]
+      .filter(([, times]) => times > 1)
+      .map(([name, times]) => `${name}: ${times} times`),
     seen: findings,
-    starts: readStarts(files.starts).length,
   };
 }

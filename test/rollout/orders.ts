@@ -24,6 +24,16 @@ export class Orders {
     this.#taste = taste;
   }
 
+  /** What it may ask, of every server; short. */
+  everyKind(): readonly Order[] {
+    const { isAsked, servers } = this.#taste;
+    const questions = isAsked ? [order('question', 'asker')] : [];
+    return [
+      ...servers.flatMap((server) => [order('effect', server), order('read', server)]),
+      ...questions,
+    ];
+  }
+
   next(): Order {
     this.#count += 1;
     const { isAsked, longEvery, servers } = this.#taste;
@@ -44,7 +54,11 @@ function order(kind: Kind, server: string): Order {
     case 'read':
       return { ...common, tool: `${server}__echo`, args: { nonce, text: nonce } };
     case 'long':
-      return { ...common, tool: `${server}__slow`, args: { nonce, ms: longMs + (made % 10_000) / 100_000 } };
+      return {
+        ...common,
+        tool: `${server}__slow`,
+        args: { nonce, ms: longMs + (made % 10_000) / 100_000 },
+      };
     case 'question':
       return {
         ...common,
@@ -57,5 +71,9 @@ function order(kind: Kind, server: string): Order {
 /** It is answered with a name: the message itself. */
 function question(message: string) {
   const properties = { name: { type: 'string' } };
-  return { mode: 'form', message, requestedSchema: { type: 'object', properties, required: ['name'] } };
+  return {
+    mode: 'form',
+    message,
+    requestedSchema: { type: 'object', properties, required: ['name'] },
+  };
 }

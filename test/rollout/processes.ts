@@ -1,7 +1,7 @@
 // The processes of an instance, as the system sees them: the pid-holder, the serving processes below it, and everything
 // else, which are servers and what contains them.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { below, type ProcessRow } from '../../src/supervise/process/watch/process-table.ts';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 import { mainProgram } from '../support/build.ts';
@@ -17,7 +17,8 @@ export interface Processes {
 export async function processesOf(holder: number): Promise<Processes> {
   const rows = below(holder, await table.rows()).filter(({ isZombie }) => !isZombie);
   const isServing = ({ pid, parent }: ProcessRow) => parent === holder && isServe(pid);
-  const pids = (chosen: readonly ProcessRow[]) => chosen.map(({ pid }) => pid).sort((a, b) => a - b);
+  const pids = (chosen: readonly ProcessRow[]) =>
+    chosen.map(({ pid }) => pid).sort((a, b) => a - b);
   return {
     serving: pids(rows.filter(isServing)),
     others: pids(rows.filter((row) => !isServing(row))),
@@ -42,7 +43,7 @@ export function residentMiB(pid: number): number {
   }
 }
 
-export function commandOf(pid: number): string {
+function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
   } catch {
@@ -52,4 +53,12 @@ export function commandOf(pid: number): string {
 
 function isServe(pid: number): boolean {
   return commandOf(pid).includes(`${mainProgram} serve`);
+}
+
+/** With this text in their command line, of whomever they are. */
+export function processesNaming(text: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map((name) => `${name} ${commandOf(Number(name))}`)
+    .filter((line) => line.includes(text));
 }

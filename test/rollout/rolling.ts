@@ -2,15 +2,16 @@
 // client by SIGHUP, which is all that they hear.
 
 import { setTimeout as after } from 'node:timers/promises';
-import { until } from '../support/until.ts';
 import { statusOf } from '../support/connect-window.ts';
+import { until } from '../support/until.ts';
 import { processesOf, residentMiB } from './processes.ts';
 import type { World } from './world.ts';
 
 export interface Rolled {
+  /** Of the instance, by its own count. */
+  readonly done: number;
   readonly failures: readonly string[];
   readonly pausesMs: readonly number[];
-  readonly tookMs: readonly number[];
   /** Of pid-holder and serving process of the instance, in MiB, after each rollout. */
   readonly memory: readonly { readonly holder: number; readonly serving: number }[];
   readonly mostFormers: number;
@@ -30,7 +31,6 @@ export async function roll(world: World, options: RollOptions): Promise<Rolled> 
   const { rollouts, dice, progress } = options;
   const failures: string[] = [];
   const pausesMs: number[] = [];
-  const tookMs: number[] = [];
   const memory: Rolled['memory'][number][] = [];
   let mostFormers = 0;
   for (let number = 1; number <= rollouts; number += 1) {
@@ -42,9 +42,8 @@ export async function roll(world: World, options: RollOptions): Promise<Rolled> 
       else {
         const { code, stdout, stderr } = await home.run(['rollout', '--json']);
         if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
-        const done = JSON.parse(stdout) as { pauseMs: number; tookMs: number; left: string[] };
+        const done = JSON.parse(stdout) as { pauseMs: number; left: string[] };
         pausesMs.push(done.pauseMs);
-        tookMs.push(done.tookMs);
         if (done.left.length > 0) failures.push(`rollout ${number} left ${done.left.join(', ')}`);
       }
       await Promise.all(hangups);
@@ -58,10 +57,11 @@ export async function roll(world: World, options: RollOptions): Promise<Rolled> 
     const { settled } = world.history;
     const wrong = settled.filter(({ outcome }) => outcome !== 'answered').length;
     progress(
-      `${new Date().toISOString().slice(17)} rollout ${number}: pause ${pausesMs.at(-1)} ms, ${settled.length} calls, ${wrong} wrong, ${serving.length} processes serve, ${Math.round(last.holder)} and ${Math.round(last.serving)} MiB`,
+      `rollout ${number}: pause ${pausesMs.at(-1)} ms, ${settled.length} calls, ${wrong} wrong, ${serving.length} processes serve, ${Math.round(last.holder)} and ${Math.round(last.serving)} MiB`,
     );
   }
-  return { failures, pausesMs, tookMs, memory, mostFormers };
+  const done = (await statusOf(home)).rollouts?.count ?? 0;
+  return { done, failures, pausesMs, memory, mostFormers };
 }
 
 /** A process serves that was not there before, and is the only one or the last. */
@@ -87,8 +87,4 @@ export async function formersGone(world: World): Promise<readonly string[]> {
     });
   }
   return left;
-}
-
-export async function rolloutsOf({ home }: World): Promise<number> {
-  return (await statusOf(home)).rollouts?.count ?? 0;
 }

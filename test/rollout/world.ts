@@ -14,16 +14,20 @@ import { Orders, type Taste } from './orders.ts';
 
 export interface Files {
   readonly ledger: string;
-  readonly starts: string;
+  /** Of each server of each gateway a list of its starts. */
+  readonly starts: ReadonlyMap<string, string>;
 }
 
 export interface World extends AsyncDisposable {
   readonly home: GatewayHome;
+  readonly homes: readonly GatewayHome[];
   readonly instance: Instance;
   readonly history: History;
   readonly files: Files;
   /** The processes that the clients have started, or a service manager: each stays through all rollouts. */
   readonly holders: ReadonlyMap<string, number>;
+  /** Each client has had an answer to everything that it will ask: all servers run that are needed. */
+  warm(): Promise<void>;
   /** The clients ask from now on. */
   begin(): void;
   /** They stop, and what they have asked has ended. */
@@ -64,17 +68,24 @@ export async function openWorld({ rate }: WorldSize): Promise<World> {
   };
   const history = new History();
   const folder = newFolder();
-  const files = { ledger: join(folder, 'ledger'), starts: join(folder, 'starts') };
-  const remote = opened.use(await faultyHttp(files));
-  const own = { ...faultyStdio(files), concurrency: 64 };
-  // A server of the modern era asks in its answer: whom is certain, however many call it.
-  const asker = { ...faultyStdio(files), concurrency: 64 };
-  const servers = { own, asker, remote: { url: remote.url, concurrency: 64 } };
-  const homes: GatewayHome[] = [];
-  for (let count = 0; count < 3; count += 1) {
-    homes.push(opened.use(await GatewayHome.create({ mcpServers: servers })));
-  }
-  const [home, official, raw] = homes as [GatewayHome, GatewayHome, GatewayHome];
+  const ledger = join(folder, 'ledger');
+  const starts = new Map<string, string>();
+  const files = { ledger, starts };
+  const remote = opened.use(await faultyHttp({ ledger }));
+  const homeOf = async (name: string) => {
+    const local = (server: string) => {
+      const file = join(folder, `starts-${starts.size}`);
+      starts.set(`${name}, ${server}`, file);
+      return { ...faultyStdio({ ledger, starts: file }), concurrency: 64 };
+    };
+    // Whom it asks is certain only if no other client uses it.
+    const locals = { own: local('own'), asker: { ...local('asker'), isolation: 'client' } };
+    const mcpServers = { ...locals, remote: { url: remote.url, concurrency: 64 } };
+    return opened.use(await GatewayHome.create({ mcpServers }));
+  };
+  const home = await homeOf('instance');
+  const official = await homeOf('stdio, official');
+  const raw = await homeOf('stdio, raw');
   const instance = await served(home);
   ends.push(() => instance.started.stop());
   const stdio = await officialProcess('stdio, official', official, history, ['serve', '--stdio']);
@@ -99,6 +110,9 @@ export async function openWorld({ rate }: WorldSize): Promise<World> {
     { client: stdio, taste: asked },
     { client: pipelining, taste: quick },
   ];
+  const warm = async () => {
+    for (const { client, taste } of clients) await answeredAll(client, new Orders(taste));
+  };
   const callers: Caller[] = [];
   const begin = () => {
     for (const { client, taste } of clients) {
@@ -115,19 +129,31 @@ export async function openWorld({ rate }: WorldSize): Promise<World> {
   });
   return {
     home,
+    homes: [home, official, raw],
     instance,
     history,
     files,
     holders,
+    warm,
     begin,
     rest,
     [Symbol.asyncDispose]: close,
   };
 }
 
+/** One after the other, and long calls side by side with short ones. */
+async function answeredAll(client: LoadClient, orders: Orders): Promise<void> {
+  for (const order of orders.everyKind()) {
+    const answer = (await client.call(order)) as { readonly isError?: boolean };
+    if (answer.isError === true) throw new Error(`${client.name}: ${JSON.stringify(answer)}`);
+  }
+}
+
 export async function served(home: GatewayHome): Promise<Instance> {
   const started = home.start(['--listen', '127.0.0.1:0', '--json']);
   await started.printed('\n');
-  const { url, pid } = JSON.parse(started.stdout.slice(0, started.stdout.indexOf('\n'))) as Instance;
+  const { url, pid } = JSON.parse(
+    started.stdout.slice(0, started.stdout.indexOf('\n')),
+  ) as Instance;
   return { url, pid, started };
 }

@@ -87,7 +87,12 @@ export function modernClient(name: string, url: string, history: History, keepAl
   return new BareClient(name, url, history, keepAlive);
 }
 
-export async function legacyClient(name: string, url: string, history: History, keepAlive: boolean) {
+export async function legacyClient(
+  name: string,
+  url: string,
+  history: History,
+  keepAlive: boolean,
+) {
   const client = new BareClient(name, url, history, keepAlive);
   await client.initialize();
   return client;

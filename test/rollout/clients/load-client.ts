@@ -39,7 +39,11 @@ export class Caller {
   }
 
   async #run(orders: Orders, everyMs: number): Promise<void> {
-    for (let due = performance.now(); !this.#isOver; due = Math.max(due, performance.now() - everyMs)) {
+    for (
+      let due = performance.now();
+      !this.#isOver;
+      due = Math.max(due, performance.now() - everyMs)
+    ) {
       const order = orders.next();
       const done = this.#one(order);
       if (order.kind === 'long' || order.kind === 'question') {
@@ -70,6 +74,8 @@ function after(ms: number): Promise<void> {
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { data, cause, code } = error as Error & { data?: unknown; code?: unknown };
-  const more = [code, data, cause].filter((one) => one !== undefined).map((one) => (one instanceof Error ? String(one) : JSON.stringify(one)));
+  const more = [code, data, cause]
+    .filter((one) => one !== undefined)
+    .map((one) => (one instanceof Error ? String(one) : JSON.stringify(one)));
   return [error.message || error.name, ...more].join(' ');
 }

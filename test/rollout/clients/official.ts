@@ -28,7 +28,8 @@ export async function officialHttp(
     if (!/SSE stream disconnected/.test(error.message)) history.saw(name, String(error));
   };
   const fetching: typeof fetch = (input, init) => {
-    if (typeof init?.body === 'string' && /"method":"initialize"/.test(init.body)) history.hello(name);
+    if (typeof init?.body === 'string' && /"method":"initialize"/.test(init.body))
+      history.hello(name);
     return fetch(input, init);
   };
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: fetching }));

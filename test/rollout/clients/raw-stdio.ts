@@ -4,8 +4,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mainProgram } from '../../support/build.ts';
-import { legacyHello } from '../../support/gateway-stdio-client.ts';
 import type { GatewayHome } from '../../support/gateway-home.ts';
+import { legacyHello } from '../../support/gateway-stdio-client.ts';
 import type { History, Order } from '../history.ts';
 import type { LoadClient } from './load-client.ts';
 

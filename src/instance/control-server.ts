@@ -262,7 +262,7 @@ class Operator {
   readonly #channel: LineChannel;
   /** By the operator's number, until answered; at most `maxRequests`. */
   readonly #running = new Map<number, AbortController>();
-  /** Those of them that begin something. */
+  /** Those of them that begin something, until answered. */
   readonly #begun = new Set<number>();
 
   constructor(socket: Socket, parts: ControlServerParts, server: OperatorServer) {

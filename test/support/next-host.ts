@@ -8,10 +8,12 @@ import type {
   RestoredConnection,
 } from '../../src/host/handover/handed-host.ts';
 import type { HostState } from '../../src/host/handover/host-state.ts';
+import type { StoreLink } from '../../src/store/remote/store-link.ts';
 import { type AdoptedConnection, firstIdAfter } from '../../src/upstream/handed-connection.ts';
 import { newGateway, type WorldOptions } from './fake-gateway.ts';
 import { crossed } from './handed-over.ts';
 import { ManualClock, settled } from './manual-clock.ts';
+import { playedLink } from './played-link.ts';
 import type { Script } from './scripted-server.ts';
 
 export type World<Name extends string = string> = ReturnType<typeof newGateway<Name>>;
@@ -23,13 +25,17 @@ export interface Crossing {
   /** Lines that the former has said to servers since. */
   readonly said: string[];
   readonly refused: string[];
+  /** The end of the next process. */
+  readonly link: StoreLink;
 }
 
 export async function crossing({ host }: Pick<World, 'host'>): Promise<Crossing> {
   const connections = new Map<number, RestoredConnection>();
   const said: string[] = [];
   const refused: string[] = [];
+  const link = playedLink();
   const to: HandOverTo = {
+    link: link.former,
     connection: ({ id, server, handed, rest }) => {
       let successor: AdoptedConnection | undefined;
       const waiting: Buffer[] = [];
@@ -62,7 +68,7 @@ export async function crossing({ host }: Pick<World, 'host'>): Promise<Crossing>
   };
   const { state, payload } = await host.handOver(to);
   const handed = { state: JSON.parse(JSON.stringify(state)) as HostState, payload };
-  return { handed, connections, said, refused };
+  return { handed, connections, said, refused, link: link.next };
 }
 
 /** The next one, with the same servers and config unless others are given. */
@@ -79,6 +85,7 @@ export async function nextHost<Name extends string>(
   const { adopted, ended } = next.host.restore({
     ...crossed.handed,
     connections: crossed.connections,
+    link: crossed.link,
   });
   const turn = async () => {
     await settled();

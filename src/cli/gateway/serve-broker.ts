@@ -17,6 +17,7 @@ import type { OpenedHost } from '../../host/create-host.ts';
 import { brokerCredential } from '../fleet/broker-credential.ts';
 import { brokerFault } from '../fleet/broker-fault.ts';
 import { remark, type Shell } from '../shell.ts';
+import type { WorkersTurn } from './rollout/workers.ts';
 
 export interface BrokerAddress {
   readonly url: string;
@@ -32,12 +33,13 @@ export async function serveBroker(
   shell: Shell,
   { host, gateway }: { readonly host: OpenedHost; readonly gateway: Gateway },
   { url, as, tokenFile, ca }: BrokerAddress,
+  turn: WorkersTurn,
 ): Promise<Orchestrator> {
   const credential = await brokerCredential(shell, tokenFile);
   const { clock, access, defects } = host;
   const caught = (error: unknown) => void defects.caught('a message of the broker', error);
   const report = (text: string) => remark(shell, text);
-  const isEnding = () => !gateway.isAccepting;
+  const isEnding = () => !gateway.isAccepting || turn.isOver();
   const front = new BrokerFront({
     gateway,
     clock,
@@ -57,6 +59,7 @@ export async function serveBroker(
     return Orchestrator.start({
       address: { url, as },
       openLink: async (signal) => {
+        await turn.begins;
         const link = await openLink(signal).catch((error: unknown) => {
           throw withStoreWords(error, as);
         });

@@ -32,6 +32,7 @@ import { followConfig } from './follow-config.ts';
 import { claimedInstance } from './own-instance.ts';
 import type { Replicas } from './replicas.ts';
 import { Succession } from './rollout/succession.ts';
+import { type WorkersTurn, workersOverRollouts, workersTurn } from './rollout/workers.ts';
 import { openRollouts } from './rollouts.ts';
 import { serveSocket } from './serve-socket.ts';
 import { serveStreams } from './serve-streams.ts';
@@ -104,15 +105,19 @@ export async function serveConfig(
     await replicas?.join(host);
     succession?.restore(host, rollouts);
     await using gateway = gatewayFor(host, loaded, replicas ?? succession?.neighbours.replica);
+    if (succession !== undefined) host.setClients((key) => gateway.clientOf(key));
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
     await using workers = await workersOf(
       shell,
-      { host, gateway, keepsCalls: instance !== undefined },
+      { host, gateway, keepsCalls: instance !== undefined, turn: workersTurn(succession) },
       loaded,
       options,
     );
+    const { drainMs } = host.config;
+    using _workers =
+      succession && workersOverRollouts(succession, workers, { clock: shell.clock, drainMs });
     if (succession !== undefined) followHolder(succession, shell, rollouts);
     const hooks = hooksOf(shell, rollouts);
     if (hooks !== undefined) host.observers.add(hooks);
@@ -157,6 +162,9 @@ export async function serveConfig(
 async function successionOf(shell: Shell, caught: Caught): Promise<Succession | undefined> {
   const { holder, clock } = shell;
   if (holder === undefined) return undefined;
+  // What cannot be loaded is found before anything is taken over.
+  if (holder.isSuccessor)
+    await Promise.all([import('./serve-http.ts'), import('./serve-broker.ts')]);
   return await Succession.open({ holder, clock, program: ownIdentity().version, caught });
 }
 
@@ -203,6 +211,7 @@ async function workersOf(
     readonly gateway: Gateway;
     /** It has a place where call ids outlive the process. */
     readonly keepsCalls: boolean;
+    readonly turn: WorkersTurn;
   },
   { config, file }: LoadedConfig,
   { broker: url, as, tlsCa, stdio }: ServeOptions,
@@ -229,16 +238,12 @@ async function workersOf(
   const tokenFile = named && resolve(dirname(file ?? shell.cwd), named);
   if (url === undefined || as === undefined) {
     if (broker === null) return undefined;
-    return await serveBroker(shell, served, { ...broker, ca, tokenFile });
+    return await serveBroker(shell, served, { ...broker, ca, tokenFile }, served.turn);
   }
   // A credential is sent to the broker that it was made for, and to no other.
   const isSame = broker !== null && isSameAddress(broker.url, url);
-  return await serveBroker(shell, served, {
-    url,
-    as,
-    ca,
-    tokenFile: isSame ? tokenFile : undefined,
-  });
+  const address = { url, as, ca, tokenFile: isSame ? tokenFile : undefined };
+  return await serveBroker(shell, served, address, served.turn);
 }
 
 /** Throws a Fault where calls of workers could run twice: their call ids would be forgotten with the process. */

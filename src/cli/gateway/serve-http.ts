@@ -121,7 +121,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   const left = served.replicas?.leave();
   const drained = drainAll(served, control, front.passedOn);
   front.drain();
-  await Promise.all([drained, left]);
+  await Promise.all([drained, left, succession?.formersEnded(host.config.drainMs)]);
   const passedOnMs = Math.max(0, endsAt - clock.now());
   await Promise.all([front.close(passedOnMs), control?.clients.close()]);
   // The lock is released after the host has closed the database.

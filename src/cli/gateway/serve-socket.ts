@@ -34,7 +34,7 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
     await control.clients.close();
     return await leaveToNext(served);
   }
-  await drainAll(served, control);
+  await Promise.all([drainAll(served, control), succession?.formersEnded(host.config.drainMs)]);
   await control.clients.close();
   await instance.stopListening();
   await host.close();

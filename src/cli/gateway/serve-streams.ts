@@ -6,6 +6,7 @@ import { OutgoingBudget } from '../../downstream/outgoing/outgoing-budget.ts';
 import { standardInput } from '../../downstream/stdio/input-rest.ts';
 import { startStdio } from '../../downstream/stdio/stdio-front.ts';
 import type { OpenedHost } from '../../host/create-host.ts';
+import { within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { Principal } from '../../policy/principal.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -63,6 +64,8 @@ export async function serveClient(one: OneClient): Promise<number> {
   interrupt.arrived.then(hurry).catch(ignored);
   const drainMs = interrupt.signal.aborted ? hurriedMs : host.config.drainMs;
   const lost = await Promise.race([gateway.drain(drainMs), front.gone]);
+  // What the process before still answers goes by way of this one.
+  await within(clock, drainMs, front.formerDone);
   const [isRead] = await Promise.all([front.close(lastWordsMs), host.close()]);
   if (!isRead) shell.out.giveUp();
   return lost === 'not-reading' ? exitCodes.unavailable : exitCodes.ok;

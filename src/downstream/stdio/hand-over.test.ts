@@ -180,10 +180,10 @@ describe('a client on stdio that is handed over', () => {
     const { stdio } = await client.handOver();
     const [former] = client.processes;
     let done = '';
-    former?.rest?.done.then(() => {
+    void former?.rest?.done.then(() => {
       done += 'former ';
     });
-    stdio.formerDone.then(() => {
+    void stdio.formerDone.then(() => {
       done += 'told';
     });
     former?.front.asked[0]?.reply.answer(result(1));

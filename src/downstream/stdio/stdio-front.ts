@@ -93,7 +93,7 @@ class StdioServer implements StdioFront {
     },
     withdrawn: () => this.#handed?.look(),
   };
-  /** The ids of `initialize` requests that are not answered yet. */
+  /** The ids of `initialize` requests, each until it is answered. */
   readonly #greetings = new Set<Id>();
   /** The process before, as long as it works for the client. */
   #former: FormerClient | undefined;

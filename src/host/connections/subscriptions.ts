@@ -42,7 +42,7 @@ export class Subscriptions {
   /** The class that the connection was made for. */
   readonly #clients: () => ClientClass;
   #connection: Connection | undefined;
-  /** The addresses that the process before this one had asked its legacy server to report on. */
+  /** The addresses that the process before this one had asked its legacy server to report on, until it has ended. */
   #told = new Set<string>();
   /** The addresses that were sent to it before it accepted calls, until it does. */
   #sentAtFirst: readonly string[] = [];

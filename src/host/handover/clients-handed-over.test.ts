@@ -51,7 +51,7 @@ const plain: Script = {
 const question = { message: 'who?', requestedSchema: {} };
 
 describe('which client a server means, after a hand-over', () => {
-  it('is still known: each has its own process, reserved by its key #isolation', async () => {
+  it('is still known: each has its own process, reserved by its key #rollout', async () => {
     const scripts = { a: plain };
     const config = { a: { isolation: 'client' } };
     const first = newGateway(scripts, { config });
@@ -135,7 +135,7 @@ describe('which client a server means, after a hand-over', () => {
 });
 
 describe('what a legacy server was asked to report on', () => {
-  it('is not asked for again by a client that goes on watching #subscriptions', async () => {
+  it('is not asked for again by a client that goes on watching #rollout', async () => {
     const scripts = { a: plain };
     const first = newGateway(scripts);
     const watch = async (host: typeof first.host, client: Client, uri: string) => {
@@ -210,7 +210,7 @@ describe('what a role has spent', () => {
   const ann: Principal = { id: 'token:ann', role: 'r' };
   const call = { name: 'a__t', arguments: {} };
 
-  it.each(['in memory', 'in the database'])('stays spent: %s #budgets', async (where) => {
+  it.each(['in memory', 'in the database'])('stays spent: %s #rollout', async (where) => {
     const scripts = { a: plain };
     const first = newGateway(scripts, { settings });
     const spent = first.store.records('spent', { durability: 'process' });
@@ -243,7 +243,7 @@ describe('what a role has spent', () => {
     expect(next.host.status().budgets[0]?.limits[0]).toMatchObject({ spent: 3 });
   });
 
-  it('stays spent by a session that goes on, and only by it #budgets', async () => {
+  it('stays spent by a session that goes on, and only by it #rollout', async () => {
     const roles = { r: { allow: ['*'], budget: { calls: 1, per: 'session' } } };
     const scripts = { a: plain };
     const first = newGateway(scripts, { settings: { roles } });

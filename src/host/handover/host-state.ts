@@ -226,7 +226,6 @@ const hostState = z.object({
 export type HostState = z.infer<typeof hostState>;
 export type ServerState = z.infer<typeof server>;
 export type SlotState = z.infer<typeof slot>;
-export type SlotUsers = z.infer<typeof users>;
 export type CatalogueState = z.infer<typeof catalogue>;
 export type ListState = z.infer<typeof list>;
 export type AimState = z.infer<typeof aim>;

@@ -40,7 +40,7 @@ export class Holder {
   #reaper: InstanceReaper;
   #current: ServingProcess | undefined;
   #successor: ServingProcess | undefined;
-  /** Successors that are being ended. */
+  /** Successors that are being ended, until they have ended. */
   readonly #abandoned = new WeakSet<ServingProcess>();
   /** Names of variables; at most those that this process has. */
   readonly #usedHooks = new Set<string>();

@@ -16,13 +16,13 @@ export function overRollouts(
   { defects }: OpenedHost,
 ): Disposable {
   const caught = (error: unknown) => void defects.caught('a rollout', error);
-  const { holder, arrival } = succession;
-  succession.takeSockets(what, (handle, head) => front.adopt(handle, head['isKnown'] === true));
+  const { sockets, arrival } = succession;
+  succession.sockets.take(what, (handle, head) => front.adopt(handle, head['isKnown'] === true));
   if (arrival !== undefined) followFormer(arrival.link, front);
   return succession.add({
     give: (link) => {
       const pass = (handle: object, isKnown: boolean) =>
-        holder.passSocket(handle as RawHandle, { what, isKnown });
+        sockets.pass(handle as RawHandle, { what, isKnown });
       return { ended: front.handOver(successorOver(link, pass, caught)).ended };
     },
   });

@@ -19,12 +19,12 @@ export function windowsOverRollouts(
   succession: Succession,
 ): Disposable {
   restoreWindows(instance, clients, succession);
-  const { holder } = succession;
+  const { sockets } = succession;
   return succession.add({
     give: async (link) => {
       const answered = instance.handOver();
       const { windows, ended, lost } = await clients.handOver({
-        socket: (handle, id) => holder.passSocket(handle as RawHandle, { what, id }),
+        socket: (handle, id) => sockets.pass(handle as RawHandle, { what, id }),
         link: (id) => linkOf(link, id),
       });
       const data = windows.map(({ id, state, unread }) => [id, state, unread.length]);
@@ -49,7 +49,7 @@ function restoreWindows(
   if (arrival === undefined) return;
   /** By id, until their connections are here. */
   const windows = new Map(windowsIn(succession.part(what)));
-  succession.takeSockets(what, (handle, { id }) => {
+  succession.sockets.take(what, (handle, { id }) => {
     const window = windows.get(String(id));
     windows.delete(String(id));
     if (window === undefined) return handle.close();

@@ -4,12 +4,11 @@
 // begins, then servers, then what is stored.
 
 import type { OpenedHost } from '../../../host/create-host.ts';
-import type { Clock } from '../../../kernel/clock.ts';
+import { type Clock, within } from '../../../kernel/clock.ts';
 import { type Caught, ignored } from '../../../kernel/contain.ts';
 import { Fault } from '../../../kernel/fault.ts';
 import { isRecord } from '../../../kernel/json-values.ts';
 import type { Fenced, HandOver } from '../../../rollout/attempt.ts';
-import type { RawHandle } from '../../../rollout/holder/raw-handle.ts';
 import type { HolderClient } from '../../../rollout/holder-client.ts';
 import type { JsonValue, Link } from '../../../rollout/link.ts';
 import type { RolloutHistory, ServingRollouts } from '../../../rollout/serving-rollouts.ts';
@@ -18,6 +17,7 @@ import { FormerStore } from '../../../store/remote/former-store.ts';
 import { StoreOverRollout } from '../../../store/remote/store-over-rollout.ts';
 import { keyFrom, Neighbours } from '../neighbours.ts';
 import { Arrival } from './arrival.ts';
+import { PassedSockets } from './passed-sockets.ts';
 import { GivenServers, TakenServers } from './server-lines.ts';
 
 /** A part of the gateway that clients use. */
@@ -35,9 +35,6 @@ export interface Given {
   readonly left?: readonly string[];
 }
 
-type Head = Readonly<Record<string, unknown>>;
-type TakesSocket = (handle: RawHandle, head: Head) => void;
-
 export interface SuccessionParts {
   readonly holder: HolderClient;
   readonly clock: Clock;
@@ -52,6 +49,8 @@ export class Succession implements HandOver, Disposable {
   readonly holder: HolderClient;
   readonly neighbours: Neighbours;
   readonly store: StoreOverRollout;
+  /** Connections of clients that the process before gives away. */
+  readonly sockets: PassedSockets;
   /** Of this process. */
   readonly history: RolloutHistory | undefined;
   /** Resolves when another process serves and nothing is left to do here. */
@@ -60,32 +59,30 @@ export class Succession implements HandOver, Disposable {
   readonly arrival: Arrival | undefined;
   readonly #yours: ReadSnapshot | undefined;
   readonly #parts: SuccessionParts;
+  /** A few, until they are disposed of. */
   readonly #givers = new Set<Giver>();
   #host: OpenedHost | undefined;
   #rollouts: ServingRollouts | undefined;
   #given: readonly Given[] = [];
   #adopted: Promise<void> = Promise.resolve();
-  /** A few kinds. */
-  readonly #takers = new Map<string, TakesSocket>();
-  /** By kind, for a moment, until somebody takes them. */
-  readonly #early = new Map<string, readonly (readonly [RawHandle, Head])[]>();
-  #isOver = false;
+  #isLeaving = false;
   #replace: () => void = ignored;
 
-  private constructor(parts: SuccessionParts, neighbours: Neighbours, arrived?: Arrived) {
+  private constructor(
+    parts: SuccessionParts,
+    { neighbours, sockets }: Pick<Succession, 'neighbours' | 'sockets'>,
+    arrived?: Arrived,
+  ) {
     const { caught, holder } = parts;
     this.#parts = parts;
     this.holder = holder;
     this.neighbours = neighbours;
+    this.sockets = sockets;
     this.arrival = arrived?.arrival;
     this.#yours = arrived?.yours;
     const former = arrived && new FormerStore({ link: arrived.arrival.link, caught });
     this.store = new StoreOverRollout(former);
     this.history = arrived && historyIn(arrived.yours.take(historyPart)?.data);
-    holder.listen({
-      passed: (head, handle) => this.#passed(head, handle),
-    });
-    for (const [head, handle] of arrived?.passed ?? []) this.#passed(head, handle);
     this.replaced = new Promise((resolve) => {
       this.#replace = resolve;
     });
@@ -94,21 +91,22 @@ export class Succession implements HandOver, Disposable {
   /** For a successor it resolves at the fence. Throws a Fault. */
   static async open(parts: SuccessionParts): Promise<Succession> {
     const { holder, program, clock, caught } = parts;
-    if (!holder.isSuccessor) return new Succession(parts, new Neighbours({ clock, caught }));
+    // From the beginning: connections come another way than what is said about them.
+    const sockets = new PassedSockets(holder);
+    if (!holder.isSuccessor) {
+      return new Succession(parts, { sockets, neighbours: new Neighbours({ clock, caught }) });
+    }
     const arrival = new Arrival(holder, program);
-    // Connections come as soon as the fence is drawn, before everything else has been said.
-    const passed: Passed[] = [];
-    using _early = holder.listen({ passed: (head, handle) => void passed.push([head, handle]) });
     const yours = await arrival.yours();
     const key = await keyFrom(arrival.link);
     const neighbours = new Neighbours({ clock, caught, key });
     neighbours.join(arrival.link, 'former');
-    return new Succession(parts, neighbours, { arrival, yours, passed });
+    return new Succession(parts, { sockets, neighbours }, { arrival, yours });
   }
 
-  /** Another process serves. */
-  get isOver(): boolean {
-    return this.#isOver;
+  /** The fence is drawn: nothing new begins here. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
   }
 
   /** A part of what the process before has handed over. */
@@ -143,21 +141,9 @@ export class Succession implements HandOver, Disposable {
     await this.arrival.taken();
   }
 
-  /** Connections of clients that the process before gives away, by what they are; those that came before wait. */
-  takeSockets(what: string, take: TakesSocket): void {
-    this.#takers.set(what, take);
-    const early = this.#early.get(what) ?? [];
-    this.#early.delete(what);
-    for (const [handle, head] of early) take(handle, head);
-  }
-
-  #passed(given: unknown, handle: RawHandle): void {
-    const head = isRecord(given) ? given : {};
-    const what = String(head['what']);
-    const take = this.#takers.get(what);
-    if (take !== undefined) return take(handle, head);
-    const early = this.#early.get(what) ?? [];
-    this.#early.set(what, [...early, [handle, head]]);
+  /** The instance ends: resolves when the processes before this one have ended what they had begun, or the time is over. */
+  async formersEnded(ms: number): Promise<void> {
+    if (this.arrival !== undefined) await within(this.#parts.clock, ms, this.arrival.link.closed);
   }
 
   /** It says at the fence how it is given away; until it is disposed of. */
@@ -176,6 +162,7 @@ export class Succession implements HandOver, Disposable {
     const { neighbours } = this;
     const host = this.#host;
     if (host === undefined) throw new Fault('internal', 'there is nothing to hand over yet');
+    this.#isLeaving = true;
     neighbours.giveKey(link);
     neighbours.join(link, 'successor');
     neighbours.leave();
@@ -200,15 +187,14 @@ export class Succession implements HandOver, Disposable {
   }
 
   former(link: Link): void {
-    this.#isOver = true;
-    // The process before this one, if it still ends its work, reaches the next one through this one only.
+    // The processes before this one are reached by way of it.
     const before = this.arrival?.link.closed;
-    const ended = Promise.all([before, ...this.#given.map((one) => one.ended)]);
+    const ended = Promise.all([...this.#given.map((one) => one.ended), before]);
     const told = () => {
       const counts = this.#host?.takeCounts();
       if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));
     };
-    ended.then(told).then(this.#replace, this.#parts.caught);
+    ended.then(told).then(this.#replace).catch(this.#parts.caught);
   }
 
   get #nextHistory(): RolloutHistory {
@@ -226,12 +212,9 @@ export class Succession implements HandOver, Disposable {
   }
 }
 
-type Passed = readonly [head: unknown, handle: RawHandle];
-
 interface Arrived {
   readonly arrival: Arrival;
   readonly yours: ReadSnapshot;
-  readonly passed: readonly Passed[];
 }
 
 function historyIn(data: unknown): RolloutHistory | undefined {

@@ -11,7 +11,8 @@ const behaviours = [
   ...numbered('H', 1, 41),
   ...numbered('R', 1, 18),
   ...numbered('L', 1, 14),
-  ...numbered('P', 1, 24),
+  ...numbered('P', 1, 29),
+  ...['Pw1', 'Pw2', 'Pw3', 'Pw4', 'Pw9', 'Pw11', 'Pw14'],
   ...numbered('B', 1, 27),
   ...['XH5', 'XH6', 'C11', 'C14'],
 ];

@@ -80,7 +80,7 @@ const textOf = (notes: readonly Note[]) =>
   notes.flatMap(({ kind, text = '' }) => (kind === 'stdout' ? [text] : [])).join('');
 
 describe('a child that is handed over', () => {
-  it('keeps its pid and every byte, and its exit is told once, to the successor', async () => {
+  it('keeps its pid and every byte, and its exit is told once, to the successor #rollout', async () => {
     const { ended, notes, noted } = await running('hand-over');
     expect(await ended).toEqual({ code: 0, signal: null });
     const all = await notes();
@@ -95,7 +95,7 @@ describe('a child that is handed over', () => {
     expect(await noted('former')).toMatchObject({ own: started.own });
   });
 
-  it('ends when the successor dies, and another serving process begins anew', async () => {
+  it('ends when the successor dies, and another serving process begins anew #pid-holder', async () => {
     const { ended, holder, noted, said } = await running('lose');
     const { pid = 0, own } = await noted('adopted');
     await noted('former');
@@ -108,7 +108,7 @@ describe('a child that is handed over', () => {
     expect(await ended).toMatchObject({ code: 0 });
   });
 
-  it('stays with its serving process when the successor is given up', async () => {
+  it('stays with its serving process when the successor is given up #rollout', async () => {
     const { ended, holder, noted, notes } = await running('abandon');
     expect(await noted('successor-ended')).toMatchObject({ who: 'first 1' });
     const { pid = 0 } = await noted('started');

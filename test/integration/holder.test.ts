@@ -28,7 +28,7 @@ async function healthOf({ url }: Served): Promise<number | undefined> {
 }
 
 describe('a serving process that dies', () => {
-  it('is replaced behind the same pid and port, and a request in between waits', async () => {
+  it('is replaced behind the same pid and port, and a request in between waits #pid-holder', async () => {
     await using home = await GatewayHome.create({ mcpServers });
     await using served = await home.serve();
     await calledOnce(served);
@@ -52,7 +52,7 @@ describe('a serving process that dies', () => {
     expect(ended.stdout.trim().split('\n')).toHaveLength(1);
   });
 
-  it('leaves the sessions of its clients to the next', async () => {
+  it('leaves the sessions of its clients to the next #pid-holder', async () => {
     await using home = await GatewayHome.create({ mcpServers });
     await using served = await home.serve();
     using client = new HttpClient(served.url);
@@ -64,7 +64,7 @@ describe('a serving process that dies', () => {
     expect((await again.ask(call)).json).toMatchObject(touched);
   });
 
-  it('is replaced five times within a minute, and then all ends as it has ended', async () => {
+  it('is replaced five times within a minute, and then all ends as it has ended #pid-holder', async () => {
     await using home = await GatewayHome.create();
     await using served = await home.serve();
     const killed: number[] = [];
@@ -79,14 +79,14 @@ describe('a serving process that dies', () => {
     expect(ended.stderr).toContain('too often within a minute');
   });
 
-  it('is not replaced before it has ever served', async () => {
+  it('is not replaced before it has ever served #pid-holder', async () => {
     await using home = await GatewayHome.create();
     const ended = await home.start(['--listen', '192.0.2.1:1']).ended;
     expect(ended).toMatchObject({ code: 2, signal: null });
     expect(ended.stderr).not.toContain('another is started');
   });
 
-  it('is not replaced for a client on the standard streams, which would wait for its answers', async () => {
+  it('is not replaced for a client on the standard streams, which would wait for its answers #pid-holder', async () => {
     await using home = await GatewayHome.create({ mcpServers });
     const { command, args, env } = home.stdioCommand;
     const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -109,7 +109,7 @@ describe('a signal to the holder', () => {
     expect(await stillAlive(below)).toEqual([]);
   });
 
-  it('means the same when it reaches the serving process directly, too', async () => {
+  it('means the same when it reaches the serving process directly, too #pid-holder', async () => {
     await using home = await GatewayHome.create({ mcpServers });
     await using served = await home.serve();
     const serving = await servingPid(served.pid);

@@ -3,27 +3,16 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, symlink, utimes } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { buildFolder } from '../support/build.ts';
 import { statusOf } from '../support/connect-window.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
+import { installed } from '../support/installed-program.ts';
 import { until } from '../support/until.ts';
 
 const config = { mcpServers: { files: faultyStdio() } };
-
-/** The program as it would be installed; its path. */
-async function installed(folder: string): Promise<string> {
-  const main = join(folder, 'dist', 'cli', 'main.js');
-  await mkdir(folder, { recursive: true });
-  await cp(join(buildFolder, 'cli'), dirname(main), { recursive: true });
-  const repository = resolve(import.meta.dirname, '../..');
-  await cp(join(repository, 'package.json'), join(folder, 'package.json'));
-  await symlink(join(repository, 'node_modules'), join(folder, 'node_modules'));
-  return main;
-}
 
 describe('holdfast rollout', () => {
   it('says that no instance runs', async () => {

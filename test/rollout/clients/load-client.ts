@@ -1,6 +1,7 @@
 // A client of the load of a rollout's proof: how it is called, and the loop in which it asks. Long calls and questions
 // run beside the short ones, so that a pause between two short answers is one of the gateway.
 
+import { ignored } from '../../../src/kernel/contain.ts';
 import type { History, Order } from '../history.ts';
 import type { Orders } from '../orders.ts';
 
@@ -48,7 +49,8 @@ export class Caller {
       const done = this.#one(order);
       if (order.kind === 'long' || order.kind === 'question') {
         this.#beside.add(done);
-        done.finally(() => this.#beside.delete(done));
+        // It never rejects.
+        done.then(() => void this.#beside.delete(done)).catch(ignored);
       } else await done;
       due += everyMs;
       await after(due - performance.now());

@@ -167,7 +167,9 @@ export class Gateway {
   }
 
   get inspector(): string {
-    const address = /^Debugger listening on (ws:\S+)$/m.exec(this.#stderr.join(''))?.[1];
+    // The pid-holder has one, too, and is the first to say so.
+    const told = [...this.#stderr.join('').matchAll(/^Debugger listening on (ws:\S+)$/gm)];
+    const address = told.at(-1)?.[1];
     if (address === undefined) throw new Error('the gateway has no inspector');
     return address;
   }

@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { writeControl } from '../support/faulty.ts';
+import { workingPid } from '../support/serving-process.ts';
 import { until } from '../support/until.ts';
 import { type Client, pauseMs } from './client.ts';
 import { HttpClient } from './client-http.ts';
@@ -63,11 +64,11 @@ export async function idlePoint(options: IdlePointOptions): Promise<IdlePoint> {
       throw new Error(`${error.message}, but ${JSON.stringify(restless)}`);
     },
   );
-  const isQuiet = () => hasNoConnection(gateway.pid);
+  const isQuiet = () => hasNoConnection(workingPid(gateway.pid));
   // One that is still there then is counted.
   await until(isQuiet, 'kept connections to be given up', quietMs).catch(() => {});
   const zombies = await lastingZombies(gateway.pid);
-  const descriptors = descriptorsOf(gateway.pid);
+  const descriptors = descriptorsOf(workingPid(gateway.pid));
   const { usedBytes: heapBytes, bufferBytes } = await lookIntoHeap(gateway.inspector);
   const isLookedAt = options.isCompared || options.hasSnapshot;
   const data = isLookedAt ? await leastData(options) : undefined;

@@ -7,6 +7,7 @@ import { residentMb } from '../../bench/gateway/procfs.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
+import { workingPid } from '../support/serving-process.ts';
 import { until } from '../support/until.ts';
 
 /** `HOLDFAST_STORM=10` is the whole of it: 200 edits in 10 seconds, 200 calls a second. */
@@ -51,7 +52,7 @@ describe('a config that is edited all the time', () => {
       const isWell = error === undefined && result.isError !== true;
       if (!isWell && !mayFail) seen.failed.push(`${tool}: ${JSON.stringify(error ?? result)}`);
     };
-    const startMb = residentMb(gateway.pid);
+    const startMb = residentMb(workingPid(gateway.pid));
     const endsAt = Date.now() + seconds * 1_000;
     const underway: Promise<void>[] = [];
     const calling = (async () => {
@@ -83,6 +84,6 @@ describe('a config that is edited all the time', () => {
       'the last edit is taken over',
     );
     expect(await Promise.all(servers.map(pidOf))).toEqual(before);
-    if (isWhole) expect(residentMb(gateway.pid) - startMb).toBeLessThan(80);
+    if (isWhole) expect(residentMb(workingPid(gateway.pid)) - startMb).toBeLessThan(80);
   });
 });

@@ -7,6 +7,7 @@ import { startCrowdBroker } from '../fleet/crowd-brokers.ts';
 import { faultyStdio } from '../support/faulty.ts';
 import { Fleet } from '../support/fleet.ts';
 import type { StdioClient } from '../support/gateway-stdio-client.ts';
+import { workingPid } from '../support/serving-process.ts';
 import { TcpRelay } from '../support/tcp-relay.ts';
 
 const mebibyte = 1024 * 1024;
@@ -80,6 +81,6 @@ async function othersGoOn(worker: StdioClient): Promise<void> {
 }
 
 function residentBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const status = readFileSync(`/proc/${workingPid(pid)}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }

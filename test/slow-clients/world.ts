@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Ended, GatewayHome } from '../support/gateway-home.ts';
+import { workingPid } from '../support/serving-process.ts';
 import { until } from '../support/until.ts';
 import { envelope, modernHeaders } from './requests.ts';
 
@@ -129,7 +130,7 @@ export class World implements AsyncDisposable {
 
 export function residentMb(pid: number): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const status = readFileSync(`/proc/${workingPid(pid)}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;

@@ -36,3 +36,13 @@ function isServing(pid: number): boolean {
     return false;
   }
 }
+
+/** What works where this process is a pid-holder, and otherwise the process itself: for what is measured. */
+export function workingPid(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+    return text.split(' ').filter(Boolean).map(Number).findLast(isServing) ?? pid;
+  } catch {
+    return pid;
+  }
+}

@@ -224,8 +224,8 @@ export const patches: readonly Patch[] = [
     promise: 'one-bad-neighbour',
     edits: [
       {
-        find: `: this.#listener.noise('unowned-notification'),`,
-        replace: ': this.#notified(slot, message, about, from),',
+        find: `this.#listener.noise('unowned-notification');`,
+        replace: 'this.#notified(slot, message, about, from);',
       },
     ],
   },
@@ -1255,7 +1255,9 @@ export const patches: readonly Patch[] = [
     foundBy: 'tests',
     tests: ['src/upstream/http/http-legacy.test.ts'],
     promise: 'list-news',
-    edits: [{ find: 'else if (waitedMs > 0) this.#listener.missed();', replace: '' }],
+    edits: [
+      { find: 'else if (waitedMs > 0 || this.#isContinued) this.#listener.missed();', replace: '' },
+    ],
   },
   {
     id: 'sent-to-the-leaving',
@@ -4604,8 +4606,8 @@ export const patches: readonly Patch[] = [
     tests: ['src/downstream/http/legacy/kept-sessions.test.ts'],
     edits: [
       {
-        find: `replica === undefined ? ownMs : sharedKeepMs`,
-        replace: `replica === undefined ? ownMs : keepMs`,
+        find: `replica === undefined || areNearby ? ownMs : sharedKeepMs`,
+        replace: `replica === undefined || areNearby ? ownMs : keepMs`,
       },
     ],
   },

@@ -12,114 +12,116 @@ import type { TimedFaultRecord } from '../status.ts';
 /** Of the state; a process of another version of Holdfast refuses what it does not know. */
 export const hostStateVersion = 1;
 
-const count = z.int().min(0);
-const ms = z.number().min(0);
-const text = z.string();
-const era = z.enum(['legacy', 'modern']);
-const kind = z.enum(['tools', 'prompts', 'resources', 'resourceTemplates', 'skills']);
+const countShape = z.int().min(0);
+const msShape = z.number().min(0);
+const textShape = z.string();
+const eraShape = z.enum(['legacy', 'modern']);
+const kindShape = z.enum(['tools', 'prompts', 'resources', 'resourceTemplates', 'skills']);
 
-const aim = z.object({
-  era,
-  features: z.array(text),
-  owner: text.nullable(),
-  folder: text.nullable(),
+const aimShape = z.object({
+  era: eraShape,
+  features: z.array(textShape),
+  owner: textShape.nullable(),
+  folder: textShape.nullable(),
 });
 
-const phase = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('idle'), waitMs: ms }),
-  z.object({ kind: z.literal('ready'), forMs: ms }),
-  z.object({ kind: z.literal('cooling'), waitMs: ms }),
+const phaseShape = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('idle'), waitMs: msShape }),
+  z.object({ kind: z.literal('ready'), forMs: msShape }),
+  z.object({ kind: z.literal('cooling'), waitMs: msShape }),
   z.object({ kind: z.literal('ejected') }),
 ]);
 
-const supervisor = z.object({
-  life: z.object({ generation: count, phase }),
-  leases: z.object({ pinned: z.boolean(), idleMs: ms.nullable() }),
+const supervisorShape = z.object({
+  life: z.object({ generation: countShape, phase: phaseShape }),
+  leases: z.object({ pinned: z.boolean(), idleMs: msShape.nullable() }),
   hasStarted: z.boolean(),
 });
 
 /** Who has used the connection: it decides which client a message of the server can be for. */
-const users = z.object({
-  client: text.nullable(),
+const usersShape = z.object({
+  client: textShape.nullable(),
   isClaimed: z.boolean(),
   isMixed: z.boolean(),
-  principal: text.nullable(),
+  principal: textShape.nullable(),
   hasManyPrincipals: z.boolean(),
 });
 
-const slot = z.object({
+const slotShape = z.object({
   /** The number of its connection among those that are handed over; null: it has none. */
-  connection: count.nullable(),
+  connection: countShape.nullable(),
   isShared: z.boolean(),
-  owner: text.nullable(),
-  sharingOwner: text.nullable(),
-  aim,
-  clientEra: era,
+  owner: textShape.nullable(),
+  sharingOwner: textShape.nullable(),
+  aim: aimShape,
+  clientEra: eraShape,
   isDuplicate: z.boolean(),
   isSpent: z.boolean(),
-  roots: z.object({ key: text, kind: z.enum(['result', 'error']), json: text }).nullable(),
-  former: z.object({ owner: text, generation: count }).nullable(),
-  users: users.nullable(),
+  roots: z
+    .object({ key: textShape, kind: z.enum(['result', 'error']), json: textShape })
+    .nullable(),
+  former: z.object({ owner: textShape, generation: countShape }).nullable(),
+  users: usersShape.nullable(),
   /** The addresses that a legacy server was asked to report on. */
-  told: z.array(text),
-  supervisor,
+  told: z.array(textShape),
+  supervisor: supervisorShape,
 });
 
-const fault = z.custom<TimedFaultRecord>(isTimedFault).nullable();
+const faultShape = z.custom<TimedFaultRecord>(isTimedFault).nullable();
 
-const standing = z.object({
-  folder: text.nullable(),
+const standingShape = z.object({
+  folder: textShape.nullable(),
   breaker: z.object({
     kind: z.enum(['closed', 'open', 'half_open']),
-    epoch: count,
-    failures: count,
-    leftMs: ms,
+    epoch: countShape,
+    failures: countShape,
+    leftMs: msShape,
   }),
   restarts: z.object({
-    failedAgoMs: z.array(ms),
-    shortAgoMs: z.array(ms),
-    streak: count,
+    failedAgoMs: z.array(msShape),
+    shortAgoMs: z.array(msShape),
+    streak: countShape,
     ejected: z.boolean(),
   }),
-  generation: count,
-  startsAgain: count,
-  lastFault: fault,
+  generation: countShape,
+  startsAgain: countShape,
+  lastFault: faultShape,
 });
 
-const list = z.object({
-  kind,
+const listShape = z.object({
+  kind: kindShape,
   /** The definitions as the server wrote them, as one array. */
-  text,
-  leftOut: count,
+  text: textShape,
+  leftOut: countShape,
   scope: z.enum(['public', 'private']),
-  holdsMs: ms,
+  holdsMs: msShape,
   isStale: z.boolean(),
   /** Null: until the server reports a change. */
-  staleInMs: ms.nullable(),
+  staleInMs: msShape.nullable(),
 });
 
-const catalogue = z.object({
-  aim,
+const catalogueShape = z.object({
+  aim: aimShape,
   greeting: z
     .object({
-      era,
-      protocolVersion: text,
+      era: eraShape,
+      protocolVersion: textShape,
       serverInfo: z.unknown().optional(),
       capabilities: z.custom<Record<string, unknown>>(isRecord),
-      instructions: text.nullable(),
+      instructions: textShape.nullable(),
     })
     .nullable(),
-  lists: z.array(list),
+  lists: z.array(listShape),
   /** Whether its tools are known to be those of the present process. */
   isOffered: z.boolean(),
   isRead: z.boolean(),
   isGreeted: z.boolean(),
-  readKinds: z.array(kind),
-  announced: z.array(kind),
-  shownAgoMs: ms.nullable(),
+  readKinds: z.array(kindShape),
+  announced: z.array(kindShape),
+  shownAgoMs: msShape.nullable(),
 });
 
-const facts = z.object({
+const factsShape = z.object({
   now: z.custom<Facts>(isFacts),
   shownAt: z.custom<Ages>(
     (value) => isRecord(value) && Object.values(value).every(Number.isFinite),
@@ -128,108 +130,116 @@ const facts = z.object({
     hasNotInitialized: z.boolean(),
     isDoubted: z.boolean(),
     hasFailed: z.boolean(),
-    serial: count,
+    serial: countShape,
   }),
 });
 
-const server = z.object({
-  name: text,
+const serverShape = z.object({
+  name: textShape,
   /** Of what is run or reached: with another one its connections are not used. */
-  spec: text,
+  spec: textShape,
   lazy: z.boolean(),
   isolation: z.enum(['auto', 'client', 'shared']),
   asks: z.boolean(),
   /** The place of the slot that was used last. */
-  current: count,
-  slots: z.array(slot).min(1),
-  standings: z.array(standing).min(1),
-  facts,
+  current: countShape,
+  slots: z.array(slotShape).min(1),
+  standings: z.array(standingShape).min(1),
+  facts: factsShape,
   starts: z.object({
-    startMs: ms.nullable(),
-    listedAt: ms.nullable(),
-    late: z.array(kind),
-    listed: z.array(kind),
+    startMs: msShape.nullable(),
+    listedAt: msShape.nullable(),
+    late: z.array(kindShape),
+    listed: z.array(kindShape),
   }),
-  catalogues: z.array(catalogue),
-  noise: z.array(z.tuple([text, count])),
-  stderr: z.array(text),
-  secrets: z.array(z.object({ name: text, value: text })),
+  catalogues: z.array(catalogueShape),
+  noise: z.array(z.tuple([textShape, countShape])),
+  stderr: z.array(textShape),
+  secrets: z.array(z.object({ name: textShape, value: textShape })),
 });
 
-const counters = z.object({
-  requests: count,
-  successes: count,
-  errorResults: count,
-  responseErrors: count,
-  transportFaults: count,
-  cancelled: count,
-  retries: count,
-  totalMs: ms,
-  maxMs: ms,
-  lastMs: ms,
-  generation: count.nullable(),
+const countersShape = z.object({
+  requests: countShape,
+  successes: countShape,
+  errorResults: countShape,
+  responseErrors: countShape,
+  transportFaults: countShape,
+  cancelled: countShape,
+  retries: countShape,
+  totalMs: msShape,
+  maxMs: msShape,
+  lastMs: msShape,
+  generation: countShape.nullable(),
 });
 
-const traffic = z.object({
-  begun: count,
-  all: counters,
-  calls: counters,
-  other: counters,
-  operations: z.array(z.tuple([text, counters])),
-  lastFault: fault,
+const trafficShape = z.object({
+  begun: countShape,
+  all: countersShape,
+  calls: countersShape,
+  other: countersShape,
+  operations: z.array(z.tuple([textShape, countersShape])),
+  lastFault: faultShape,
 });
 
-const counts = z.object({
-  traffic,
-  byPrincipal: z.array(z.tuple([text, traffic])),
+const countsShape = z.object({
+  traffic: trafficShape,
+  byPrincipal: z.array(z.tuple([textShape, trafficShape])),
 });
 
-const task = z.object({
+const taskShape = z.object({
   /** The number of its connection. */
-  connection: count,
-  server: text,
-  tool: text.nullable(),
-  era,
-  client: text,
-  principal: z.object({ id: text, role: text.nullable() }),
-  token: count,
-  progressToken: text.nullable(),
-  serial: count,
-  taskId: text,
+  connection: countShape,
+  server: textShape,
+  tool: textShape.nullable(),
+  era: eraShape,
+  client: textShape,
+  principal: z.object({ id: textShape, role: textShape.nullable() }),
+  token: countShape,
+  progressToken: textShape.nullable(),
+  serial: countShape,
+  taskId: textShape,
   isOver: z.boolean(),
   isHeld: z.boolean(),
-  description: text.nullable(),
-  leftMs: ms,
+  description: textShape.nullable(),
+  leftMs: msShape,
 });
 
-const cache = z.object({
-  hits: count,
-  misses: count,
+const cacheShape = z.object({
+  hits: countShape,
+  misses: countShape,
   /** The least recently used first; the bytes of each follow each other in the payload. */
-  entries: z.array(z.object({ id: text, server: text, shelf: text, ttlMs: ms, length: count })),
+  entries: z.array(
+    z.object({
+      id: textShape,
+      server: textShape,
+      shelf: textShape,
+      ttlMs: msShape,
+      length: countShape,
+    }),
+  ),
 });
 
-const hostState = z.object({
+const hostStateShape = z.object({
   version: z.literal(hostStateVersion),
   instance: z.string().regex(/^[0-9a-f]{16}$|^test$/),
   /** Which process of the instance has written it, counted from 1. */
   generation: z.int().min(1),
-  uptimeMs: ms,
+  uptimeMs: msShape,
   /** Restarts of servers that were removed. */
-  startsAgain: count,
-  servers: z.array(server),
-  counts,
-  tasks: z.object({ next: z.int().min(1), begun: z.array(task) }),
-  cache,
+  startsAgain: countShape,
+  servers: z.array(serverShape),
+  counts: countsShape,
+  tasks: z.object({ next: z.int().min(1), begun: z.array(taskShape) }),
+  cache: cacheShape,
 });
 
-export type HostState = z.infer<typeof hostState>;
-export type ServerState = z.infer<typeof server>;
-export type SlotState = z.infer<typeof slot>;
-export type CatalogueState = z.infer<typeof catalogue>;
-export type ListState = z.infer<typeof list>;
-export type AimState = z.infer<typeof aim>;
-export type HandedCounts = z.infer<typeof counts>;
+export type HostState = z.infer<typeof hostStateShape>;
+export type ServerState = z.infer<typeof serverShape>;
+export type SlotState = z.infer<typeof slotShape>;
+export type CatalogueState = z.infer<typeof catalogueShape>;
+export type ListState = z.infer<typeof listShape>;
+export type AimState = z.infer<typeof aimShape>;
+export type HandedCounts = z.infer<typeof countsShape>;
 
 function isTimedFault(value: unknown): value is TimedFaultRecord {
   if (!isRecord(value)) return false;
@@ -246,12 +256,12 @@ function isTimedFault(value: unknown): value is TimedFaultRecord {
 
 /** Throws a Fault for everything that the same version would not have written. */
 export function hostStateFrom(value: unknown): HostState {
-  return readAs(hostState, value, 'the state of a host');
+  return readAs(hostStateShape, value, 'the state of a host');
 }
 
 /** The same for what a former has counted since. */
 export function countsFrom(value: unknown): HandedCounts {
-  return readAs(counts, value, 'the counts of a host');
+  return readAs(countsShape, value, 'the countsShape of a host');
 }
 
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { diceFrom } from '../support/pipelining-client.ts';
 import { killed, killHolder, victims } from './kills.ts';
 
+const testMs = 120_000;
+
 describe('kill -9 in the middle of a rollout', () => {
   it.each(victims)(
     'of the %s: it serves again, and nothing runs twice #rollout #broken-rollout',

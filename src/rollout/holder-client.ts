@@ -15,11 +15,11 @@ import type {
 } from '../supervise/process/start/process-starter.ts';
 import type { ProcessIdentity } from '../supervise/process/watch/process-table.ts';
 import { HeldChild } from './held-process.ts';
+import { holderVariable } from './holder/holder-variable.ts';
 import {
   type Asked,
   type ForwardedSignal,
   type HeldExit,
-  holderVariable,
   type Introduction,
   introductionIn,
   linkDescriptor,

@@ -2,7 +2,7 @@
 // already. Decided from the words alone, before anything of the program is loaded: what is wrong with them is said by
 // the serving process.
 
-import { holderVariable } from './holder/messages.ts';
+import { holderVariable } from './holder/holder-variable.ts';
 
 export interface StartedAs {
   readonly argv: readonly string[];

@@ -71,7 +71,9 @@ export class CrashHome implements Disposable {
   start(): Life {
     this.starts += 1;
     const mark = this.#mark(String(this.starts));
-    return new Life(this.#run(['serve', '--listen', '127.0.0.1:0', '--json'], mark), mark);
+    // The process that writes is the one that is killed: a pid-holder would start another in its place.
+    const words = ['serve', '--no-holder', '--listen', '127.0.0.1:0', '--json'];
+    return new Life(this.#run(words, mark), mark);
   }
 
   /** Another command in the same state directory, with the same injected faults. */

@@ -4,8 +4,6 @@
 
 import { ownValue } from '../../kernel/own-value.ts';
 
-/** In the environment of a serving process: version, ordinal, instance and role, in this order, with `:` between them. */
-export const holderVariable = 'HOLDFAST_HOLDER';
 export const channelVersion = 1;
 /** The descriptor of the link to the incumbent, in a successor. */
 export const linkDescriptor = 4;

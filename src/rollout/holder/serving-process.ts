@@ -5,12 +5,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { processEnvironment } from '../../supervise/process/start/environment.ts';
+import { holderVariable } from './holder-variable.ts';
 import {
   type Asked,
   askedIn,
   type ForwardedSignal,
   type HeldExit,
-  holderVariable,
   type Introduction,
   introductionText,
   type Told,

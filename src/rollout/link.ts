@@ -65,7 +65,7 @@ class StreamLink implements Link {
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
-    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('data', (chunk: Buffer) => this.#came(chunk));
     stream.once('end', () => this.#ended());
     stream.on('error', (error) => this.#end(brokenLink(error)));
     stream.once('close', () => this.#ended());
@@ -122,7 +122,7 @@ class StreamLink implements Link {
     this.#end(error instanceof LinkError ? error : new LinkError('bad_message', detail, error));
   }
 
-  #read(chunk: Buffer): void {
+  #came(chunk: Buffer): void {
     if (!this.#isOpen) return;
     try {
       this.#reader.add(chunk);

@@ -5,6 +5,7 @@ import { allProcesses, argumentsOf } from '../chaos/process-list.ts';
 import { instanceEnded, instancePid, openWindow, statusOf, type Window } from './connect-window.ts';
 import { faultyStdio } from './faulty.ts';
 import type { GatewayHome } from './gateway-home.ts';
+import { servingPids } from './serving-process.ts';
 import { until } from './until.ts';
 
 export interface KilledUnderWindows {
@@ -33,8 +34,9 @@ export async function killUnderWindows(
   try {
     const first = await answersTo(windows);
     const pid = instancePid(home);
+    const all = [pid, ...(await servingPids(pid))];
     process.kill(pid, 'SIGKILL');
-    await until(() => !isThere(pid), 'the instance is gone');
+    await until(() => !all.some(isThere), 'the instance is gone');
     const killedAt = performance.now();
     const next = await answersTo(windows);
     const slowestMs = performance.now() - killedAt;

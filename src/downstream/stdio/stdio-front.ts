@@ -148,7 +148,7 @@ class StdioServer implements StdioFront {
     if (restored) contained(() => this.#goOn(restored));
     else this.#endFormer();
     if (this.#hasInputEnded) return;
-    input.on('data', (chunk: Buffer) => contained(() => this.#read(chunk)));
+    input.on('data', (chunk: Buffer) => contained(() => this.#heard(chunk)));
     input.on('end', () => contained(() => this.#lastWord()));
     input.on('error', () => contained(() => this.#lastWord()));
     // The client no longer reads: there is nobody to serve.
@@ -199,7 +199,7 @@ class StdioServer implements StdioFront {
     });
     for (const line of state.listening) this.#modern.listenAgain(line);
     if (state.isDiscarding) this.#reader.discard(Buffer.alloc(0));
-    this.#read(unread);
+    this.#heard(unread);
     if (state.isInputEnded) this.#lastWord();
   }
 
@@ -265,7 +265,7 @@ class StdioServer implements StdioFront {
 
   // --- in ----------------------------------------------------------------------------------
 
-  #read(chunk: Buffer): void {
+  #heard(chunk: Buffer): void {
     const taken = this.#unread ? 0 : this.#reader.push(chunk);
     // A line of it has begun the end.
     if (taken < chunk.length) this.#unread?.push(chunk.subarray(taken));

@@ -16,6 +16,8 @@ const longest = [
   'test/controls/controls',
   'test/proof/options',
   'test/simulation/simulation',
+  'test/rollout/rollouts',
+  'test/rollout/rollout-kills',
   'test/integration/eras',
   'test/integration/supervision',
   'test/crash/crash',
@@ -63,7 +65,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: [
-            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,strangers,fleet,load,interop,controls,proof,types}/**/*.test.ts',
+            'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,strangers,fleet,rollout,load,interop,controls,proof,types}/**/*.test.ts',
           ],
           testTimeout: 60_000,
           hookTimeout: 60_000,

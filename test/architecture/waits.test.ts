@@ -37,6 +37,12 @@ const reasons: Readonly<Record<string, string>> = {
   'test/fleet/callers.ts': load,
   'test/fleet/findings.ts': sample,
   'test/fleet/cuts.ts': 'a network is damaged for a time',
+  'test/rollout/clients/load-client.ts': load,
+  'test/rollout/clients/raw-stdio.ts': load,
+  'test/rollout/rolling.ts': load,
+  'test/rollout/kills.ts':
+    'the moment of a kill is drawn by dice, and two seconds are what is promised',
+  'test/integration/rollout-stdio-gateway.test.ts': load,
   'test/support/link-relay.ts': 'a slow network',
   'test/support/replicas.ts': 'a balancer that looks at /readyz again and again',
   'test/chaos/client.ts': load,

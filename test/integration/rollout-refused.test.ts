@@ -36,7 +36,6 @@ const flaws = [
     async (main: string) => chmod(main, 0o666),
     'can be changed by others',
   ],
-  ['hangs', async (main: string) => replaced(main, 'setInterval(() => {}, 1000);'), 'not ready within 15 s'],
   [
     'refuses the snapshot',
     async (main: string) => {

@@ -2,11 +2,12 @@
 // once, whatever part of it which process has read, and the session goes on without another hello.
 
 import { describe, expect, it } from 'vitest';
-import { processesOf } from '../rollout/processes.ts';
-import { faultyStdio, temporaryFolder } from '../support/faulty.ts';
+import { isAlive, processesOf } from '../rollout/processes.ts';
+import { faultyHttp, faultyStdio, temporaryFolder } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import type { Json, StdioClient } from '../support/gateway-stdio-client.ts';
-import { executions } from '../support/ledger.ts';
+import { executions, received } from '../support/ledger.ts';
+import { servingPid } from '../support/serving-process.ts';
 import { until } from '../support/until.ts';
 
 const call = (id: number, name: string, args: object) =>
@@ -32,7 +33,7 @@ describe('serve --stdio during a rollout', () => {
     await using home = await GatewayHome.create({ mcpServers: { own: faultyStdio({ ledger }) } });
     await using client = home.stdio();
     await client.initialize();
-    const { holder } = { holder: client.pid };
+    const holder = client.pid;
     const names = ['own__add', 'own__slow', 'own__echo'];
     const from = client.lines.length;
     await rolled(client, () => {
@@ -77,6 +78,32 @@ describe('serve --stdio during a rollout', () => {
     const ids = client.lines.slice(from).map(idOf);
     expect(ids).toHaveLength(new Set(ids).size);
     expect(ids).toHaveLength(sent - 100);
+  });
+
+  it('gives the last answer of a former whole, though its successor does not read for a while #rollout', async () => {
+    await using folder = await temporaryFolder();
+    const ledger = folder.file('ledger');
+    await using remote = await faultyHttp({ ledger });
+    await using home = await GatewayHome.create({ mcpServers: { remote: { url: remote.url } } });
+    await using client = home.stdio();
+    await client.initialize();
+    const text = 'z'.repeat(5_000_000);
+    const fault = { kind: 'slow', ms: 3_000 };
+    client.write(call(30, 'remote__echo', { text, nonce: 'last', fault }));
+    await until(() => received(ledger, 'last') === 1, 'the call');
+    const [former = 0] = (await processesOf(client.pid)).serving;
+    process.kill(client.pid, 'SIGHUP');
+    const told = 'has taken over';
+    await until(() => client.stderr.includes(told), 'the successor serves');
+    const successor = await servingPid(client.pid, [former]);
+    process.kill(successor, 'SIGSTOP');
+    // Either it has ended too early, or it waits for the successor.
+    const isOver = () => !isAlive(former);
+    await until(isOver, 'the former ends', 4_500).catch(() => {});
+    process.kill(successor, 'SIGCONT');
+    const { result } = await client.answer(30);
+    expect(result.structuredContent?.text).toBe(text);
+    await until(isOver, 'the former ends');
   });
 
   it('takes a request of 5 MB that is cut by the fence, and gives such an answer #rollout', async () => {

@@ -54,6 +54,11 @@ export const steps: readonly Step[] = [
     sizes: { proof: [], soak: ['--kills', '500', '--cuts', '200', '--netns', '80'] },
   },
   {
+    name: 'rollouts',
+    script: 'rollouts',
+    sizes: { proof: [], soak: ['--rollouts', '500', '--kills', '100'] },
+  },
+  {
     name: 'load',
     script: 'load',
     sizes: {

@@ -38,7 +38,7 @@ export async function roll(world: World, options: RollOptions): Promise<Rolled> 
     try {
       const others = [...holders].filter(([name]) => name !== 'instance');
       const hangups = others.map(([, pid]) => hangUp(pid));
-      if (number % 5 === 0) await hangUp(instance.pid);
+      if (number % 5 === 0) await hangUpInstance(world);
       else {
         const { code, stdout, stderr } = await home.run(['rollout', '--json']);
         if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
@@ -73,6 +73,14 @@ async function hangUp(holder: number): Promise<void> {
     return serving.some((pid) => !before.includes(pid));
   };
   await until(isNew, `a successor below ${holder}`, servedMs);
+}
+
+/** Its count of rollouts is one more. */
+async function hangUpInstance({ home, instance }: World): Promise<void> {
+  const count = async (): Promise<number> => (await statusOf(home)).rollouts?.count ?? 0;
+  const before = await count();
+  process.kill(instance.pid, 'SIGHUP');
+  await until(async () => (await count()) > before, 'the rollout that SIGHUP asks for', servedMs);
 }
 
 /** Only one process serves below each holder. */

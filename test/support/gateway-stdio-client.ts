@@ -51,6 +51,11 @@ export class StdioClient implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
+  /** What it has said on standard error so far. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
   /** Writes these bytes and nothing else. */
   write(bytes: string | Buffer): void {
     this.#child.stdin?.write(bytes);

@@ -57,6 +57,7 @@ export async function serveClient(one: OneClient): Promise<number> {
   const ends = [front.inputEnded, front.gone, interrupt.arrived, ...replaced];
   if ((await Promise.race(ends)) === 'replaced') {
     await Promise.all([front.close(lastWordsMs), host.close()]);
+    await succession?.lastWords();
     return exitCodes.ok;
   }
   const hurriedMs = Math.min(host.config.drainMs, stdioDrainMs);

@@ -44,6 +44,8 @@ export interface SuccessionParts {
 
 const hostPart = 'host';
 const historyPart = 'history';
+/** One that does not read for so long has no use for it. */
+const lastWordsMs = 10_000;
 
 export class Succession implements HandOver, Disposable {
   readonly holder: HolderClient;
@@ -67,6 +69,8 @@ export class Succession implements HandOver, Disposable {
   #adopted: Promise<void> = Promise.resolve();
   #isLeaving = false;
   #replace: () => void = ignored;
+  /** To the process that serves now. */
+  #next: Link | undefined;
 
   private constructor(
     parts: SuccessionParts,
@@ -187,6 +191,7 @@ export class Succession implements HandOver, Disposable {
   }
 
   former(link: Link): void {
+    this.#next = link;
     // The processes before this one are reached by way of it.
     const before = this.arrival?.link.closed;
     const ended = Promise.all([...this.#given.map((one) => one.ended), before]);
@@ -195,6 +200,13 @@ export class Succession implements HandOver, Disposable {
       if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));
     };
     ended.then(told).then(this.#replace).catch(this.#parts.caught);
+  }
+
+  /** Resolves when everything that was said to the next process has left this one: answers for clients are among it. */
+  async lastWords(): Promise<void> {
+    const link = this.#next;
+    link?.[Symbol.dispose]();
+    if (link !== undefined) await within(this.#parts.clock, lastWordsMs, link.closed);
   }
 
   get #nextHistory(): RolloutHistory {

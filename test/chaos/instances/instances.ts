@@ -35,11 +35,14 @@ export class Instances {
 
   /** The instance; for a moment also those who find that another process is it. */
   processes(): readonly number[] {
-    return allProcesses().flatMap(({ pid, isZombie }) => {
+    const found = allProcesses().filter(({ pid, isZombie }) => {
       const words = isZombie ? [] : argumentsOf(pid);
       const isOne = words[0] === process.execPath && words[2] === 'serve';
-      return isOne && words.includes(this.configFile) ? [pid] : [];
+      return isOne && words.includes(this.configFile);
     });
+    // Without the serving process of each: it has the same words as its pid-holder.
+    const isBelow = (one: number) => found.some(({ pid }) => pid === one);
+    return found.flatMap(({ pid, parent }) => (isBelow(parent) ? [] : [pid]));
   }
 
   /** Ends one, if there is one; what it leaves behind two seconds later, or undefined. Throws if it stays. */

@@ -16,6 +16,7 @@ describe('kill -9 in the middle of a rollout', () => {
       expect(found.findings).toEqual([]);
       expect(found.backMs).toHaveLength(2);
     },
+    testMs,
   );
 
   it('of the pid-holder: nothing is left, and windows go on with a new instance #rollout #no-orphans', async () => {

@@ -273,13 +273,13 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     };
   }
 
-  /** A connection that was a client of its own was closed. */
   /** The legacy client of this key, if it is here. */
   clientOf(key: string): Client | undefined {
     for (const session of this.#sessions) if (session.key === key) return session;
     return undefined;
   }
 
+  /** A connection that was a client of its own was closed. */
   clientGone(key: string): void {
     this.#clients.forget(key);
   }

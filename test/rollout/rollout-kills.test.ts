@@ -8,7 +8,7 @@ const testMs = 120_000;
 
 describe('kill -9 in the middle of a rollout', () => {
   it.each(victims)(
-    'of the %s: it serves again, and nothing runs twice #rollout #broken-rollout',
+    'of the %s: it serves again, and nothing runs twice #rollout',
     async (victim) => {
       const numbers = diceFrom(victims.indexOf(victim) + 3);
       const dice = () => numbers(1_000) / 1_000;

@@ -9,7 +9,7 @@ import { Fault } from '../../../kernel/fault.ts';
 import { errorFrame, type Frame, idText, resultFrame } from '../../../wire/frames.ts';
 import type { Message } from '../../../wire/scan.ts';
 import { faultError, faultResult } from '../../refusals.ts';
-import { answerJson, refuseHttp } from '../answers.ts';
+import { accept, answerJson, refuseHttp } from '../answers.ts';
 import { listOf } from '../frame-bytes.ts';
 import type { Edge } from '../http-context.ts';
 import type { RequestContext } from '../route-table.ts';
@@ -146,6 +146,8 @@ function answerLost(forwarded: Forwarded): void {
   if (res.closed) return;
   const frames = requestsIn(carried).map((message) => lostFrame(message, forwarded));
   const [first] = frames;
+  // An answer or a notification has no answer of its own: what it was about is lost with that replica, and said there.
+  if (first === undefined && carried.messages.length > 0) return accept(res);
   if (first === undefined) return refuseHttp(res, 502, lostWords);
   answerJson(res, 200, carried.isBatch ? listOf(frames) : first, edge);
 }

@@ -38,6 +38,13 @@ export function descendantsOf(pid: number): readonly number[] {
   return found.slice(1);
 }
 
+/** Itself, and the serving process below it where it is a pid-holder. */
+export function ownProcesses(pid: number): readonly number[] {
+  const isServing = (one: number) =>
+    whileThere(() => readFileSync(`/proc/${one}/environ`, 'latin1'))?.includes('HOLDFAST_HOLDER=');
+  return [pid, ...descendantsOf(pid).filter(isServing)];
+}
+
 /** The fields after the command's name, which may itself contain spaces and brackets. */
 function statFields(pid: number): readonly string[] | undefined {
   const stat = whileThere(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -5,7 +5,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Load, Report } from './load.ts';
-import { cpuSeconds, descendantsOf, residentMb } from './procfs.ts';
+import { cpuSeconds, descendantsOf, ownProcesses, residentMb } from './procfs.ts';
 
 export interface Subject extends AsyncDisposable {
   readonly name: string;
@@ -23,17 +23,18 @@ export interface Sample extends Report {
 
 export async function sample(subject: Subject, load: Load, seconds: number): Promise<Sample> {
   const { pid } = subject;
-  const below = descendantsOf(pid);
+  const own = ownProcesses(pid);
+  const below = descendantsOf(pid).filter((one) => !own.includes(one));
   const upstreamBefore = total(below);
-  const before = cpuSeconds(pid);
+  const before = total(own);
   const startedAt = performance.now();
   const report = await subject.run(load, seconds);
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
-  const spent = cpuSeconds(pid) - before;
+  const spent = total(own) - before;
   return {
     ...report,
     cpuUsPerCall: (spent / report.calls) * 1e6,
-    residentMb: residentMb(pid),
+    residentMb: own.reduce((sum, one) => sum + residentMb(one), 0),
     subjectBusy: spent / elapsedSeconds,
     upstreamBusy: (total(below) - upstreamBefore) / elapsedSeconds,
   };

@@ -13,6 +13,7 @@ const behaviours = [
   ...numbered('L', 1, 14),
   ...numbered('P', 1, 24),
   ...numbered('B', 1, 27),
+  ...numbered('Bw', 1, 13),
   ...['XH5', 'XH6', 'C11', 'C14'],
 ];
 

@@ -14,6 +14,7 @@ const behaviours = [
   ...numbered('P', 1, 29),
   ...['Pw1', 'Pw2', 'Pw3', 'Pw4', 'Pw9', 'Pw11', 'Pw14'],
   ...numbered('B', 1, 27),
+  ...numbered('Bw', 1, 13),
   ...['XH5', 'XH6', 'C11', 'C14'],
 ];
 

@@ -43,7 +43,7 @@ const failing = (run: number): readonly Said[] => [
 ];
 
 describe('a rollout', () => {
-  it('starts a successor, draws the fence when it is ready, and ends when it serves', () => {
+  it('starts a successor, draws the fence when it is ready, and ends when it serves #rollout', () => {
     const steps = played(manual, asked(), { kind: 'ready', run: 1 }, { kind: 'served', run: 1 });
     expect(steps.effects).toEqual([
       { kind: 'start', run: 1 },

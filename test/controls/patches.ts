@@ -5012,4 +5012,33 @@ export const patches: readonly Patch[] = [
     tests: ['src/policy/idempotency.test.ts'],
     edits: [{ find: 'caller?.isAgain ?', replace: 'caller?.isAgain && keptMs < 0 ?' }],
   },
+  {
+    id: 'fence-before-ready',
+    breaks:
+      'A rollout draws its fence as soon as the successor is started, and not when it is ready.',
+    file: 'src/rollout/rollout-machine.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/rollout/rollout-machine.test.ts'],
+    edits: [
+      {
+        find: `[{ kind: 'start', run: number }],`,
+        replace: `[{ kind: 'start', run: number }, { kind: 'fence', run: number }],`,
+      },
+    ],
+  },
+  {
+    id: 'unread-bytes-dropped',
+    breaks: 'What was read of a client on stdio and not handled does not go along in a rollout.',
+    file: 'src/downstream/stdio/stdio-front.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/downstream/stdio/hand-over.test.ts'],
+    edits: [
+      {
+        find: 'const unread = Buffer.concat([this.#reader.takeHeld(), ...this.#unread, rest.bytes]);',
+        replace: 'const unread = Buffer.concat([...this.#unread, rest.bytes]);',
+      },
+    ],
+  },
 ];

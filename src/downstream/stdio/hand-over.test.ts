@@ -89,7 +89,7 @@ describe('a client on stdio that is handed over', () => {
     },
   );
 
-  it('has a request and an answer of 5 MB cut in the middle, and both arrive whole', async () => {
+  it('has a request and an answer of 5 MB cut in the middle, and both arrive whole #rollout', async () => {
     const client = await begun('legacy');
     const large = 'é'.repeat(2_500_000);
     client.say(request(1, 'tools/call'));

@@ -24,13 +24,25 @@ export class OwnInstance implements AsyncDisposable {
   readonly #clock: Clock;
   #control: ControlServer | undefined;
   #isAsked = false;
-  #isLeft = false;
+  /** An end of this process gives nothing up: another one of the same pid-holder is the instance. */
+  #isOfOther: boolean;
 
-  constructor(place: InstancePlace, lock: InstanceLock, self: LockHolder, clock: Clock) {
+  constructor(
+    place: InstancePlace,
+    lock: InstanceLock,
+    self: LockHolder,
+    { clock, isOfFormer }: { readonly clock: Clock; readonly isOfFormer: boolean },
+  ) {
     this.place = place;
     this.#lock = lock;
     this.#self = self;
     this.#clock = clock;
+    this.#isOfOther = isOfFormer;
+  }
+
+  /** What the process before had is this one's. */
+  take(): void {
+    this.#isOfOther = false;
   }
 
   /** By which it is known, and signalled: that of the pid-holder where there is one. */
@@ -79,7 +91,7 @@ export class OwnInstance implements AsyncDisposable {
 
   /** Another process of the same pid-holder is the instance now: the lock and the path of the socket are that one's. */
   async leave(): Promise<void> {
-    this.#isLeft = true;
+    this.#isOfOther = true;
     await this.#control?.[Symbol.asyncDispose]();
   }
 
@@ -89,7 +101,7 @@ export class OwnInstance implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isLeft) return;
+    if (this.#isOfOther) return;
     await this.stopListening();
     const { startedBy } = this.#self;
     const endedAt = this.#clock.wallNow();
@@ -105,13 +117,15 @@ export interface InstanceClaim {
   readonly startedBy: 'serve' | 'connect';
   /** Of the pid-holder; absent: this process has none. */
   readonly pid?: number | undefined;
+  /** Until it is taken, an end of this process leaves it to the process before. */
+  readonly isOfFormer?: boolean | undefined;
 }
 
 /** Throws a Fault, or an error of the system if the folder cannot be used. */
 export async function claimInstance(
   place: InstancePlace,
   clock: Clock,
-  { program, startedBy, pid = process.pid }: InstanceClaim,
+  { program, startedBy, pid = process.pid, isOfFormer = false }: InstanceClaim,
 ): Promise<Claimed> {
   await makePrivateFolder(place.folder);
   await assertOwnFolder(place.folder);
@@ -129,7 +143,8 @@ export async function claimInstance(
           (await answers(place, clock, program))));
   const attempt = await takeLock(place.folder, self, isHeld);
   if (attempt.kind === 'held') return attempt;
-  return { kind: 'claimed', instance: new OwnInstance(place, attempt.lock, self, clock) };
+  const instance = new OwnInstance(place, attempt.lock, self, { clock, isOfFormer });
+  return { kind: 'claimed', instance };
 }
 
 function isSameHolder(one: LockHolder, other: LockHolder): boolean {

@@ -1,12 +1,14 @@
-// One attempt of a rollout at the incumbent: the successor's process, the link to it, the snapshots and the fence. It
-// carries out what the machine has decided, and reports what happens as events of this attempt; which step is due, and
-// when one is late, is the machine's to say.
+// One successor of a rollout at the incumbent: its process, the link to it, the snapshots and the fence. It carries out
+// what the machine has decided, and reports what happens as events of this run; which step is due, and when one is
+// late, is the machine's to say. A successor that follows one that was lost behind the fence is given what was handed
+// over then.
 
 import type { Duplex } from 'node:stream';
 import { type Clock, within } from '../kernel/clock.ts';
 import { type Caught, ignored } from '../kernel/contain.ts';
+import { HandOverLink } from './hand-over-link.ts';
 import { type Link, LinkError, linkOver } from './link.ts';
-import type { RolloutCause, RolloutReason } from './rollout-state.ts';
+import type { AbandonedOutcome, RolloutCause, RolloutReason } from './rollout-state.ts';
 import {
   type PassedOn,
   rolloutKind,
@@ -19,6 +21,7 @@ import {
   type SnapshotOrigin,
   type SnapshotPart,
   sendSnapshot,
+  type WrittenSnapshot,
   writtenSnapshot,
 } from './snapshot.ts';
 
@@ -56,8 +59,16 @@ export interface HandedSummary {
 export interface Fenced extends HandedSummary {
   /** All that the successor must know of what was handed over. */
   readonly parts: readonly SnapshotPart[];
-  /** Takes back what was handed over: the successor is gone, and this process serves on. */
-  resume(): Promise<void>;
+  /** No successor has taken it. */
+  nobody(): void;
+}
+
+/** What is handed over in one run: to its first successor, or to one that follows it. */
+interface Handing {
+  readonly link: HandOverLink;
+  readonly fenced: Promise<Fenced>;
+  readonly yours: Promise<WrittenSnapshot>;
+  readonly fencedAt: number;
 }
 
 /** How this process hands over. Nothing of it is called twice in one attempt. */
@@ -65,7 +76,7 @@ export interface HandOver {
   /** What a successor needs to prepare, without anything secret. Changes nothing. */
   prepare(): Promise<readonly SnapshotPart[]>;
   /**
-   * From now on nothing new is accepted, and what is under way goes on here. If it rejects, which it also does when
+   * From now on nothing new is accepted, and what is under way goes on here. If it rejects, which it may do when
    * the signal says that the rollout was given up, everything has been taken back.
    */
   fence(link: Link, givenUp: AbortSignal): Promise<Fenced>;
@@ -95,20 +106,26 @@ export class Attempt {
   /** It was given up: what is being handed over stays here. */
   readonly #givenUp = new AbortController();
   readonly startedAt: number;
-  fencedAt: number | undefined;
   servedAt: number | undefined;
   /** Of the successor's program. */
   program: string | undefined;
   summary: HandedSummary | undefined;
   #link: Link | undefined;
   #listening: Disposable | undefined;
-  #fencing: Promise<Fenced> | undefined;
+  #handing: Handing | undefined;
   #hasYours = false;
 
-  constructor(run: number, parts: AttemptParts) {
+  /** `lost`: the successor before, which is gone. */
+  constructor(run: number, parts: AttemptParts, lost?: Attempt) {
     this.#run = run;
     this.#parts = parts;
-    this.startedAt = parts.clock.now();
+    this.#handing = lost === undefined ? undefined : lost.#handing;
+    this.startedAt = lost?.startedAt ?? parts.clock.now();
+  }
+
+  /** When the fence was drawn. */
+  get fencedAt(): number | undefined {
+    return this.#handing?.fencedAt;
   }
 
   /** Never rejects. */
@@ -172,13 +189,13 @@ export class Attempt {
   async fence(): Promise<void> {
     const link = this.#link;
     if (link === undefined) return;
-    this.fencedAt = this.#parts.clock.now();
     try {
-      this.#fencing = this.#parts.handOver.fence(link, this.#givenUp.signal);
-      const fenced = await this.#fencing;
-      this.summary = fenced;
+      this.#handing ??= this.#handed();
+      const handing = this.#handing;
+      handing.link.attach(link);
+      this.summary = await handing.fenced;
+      const yours = await handing.yours;
       if (this.#over.signal.aborted) return;
-      const yours = writtenSnapshot(this.#parts.origin, fenced.parts);
       this.#hasYours = true;
       sendSnapshot(link, 'yours', yours);
     } catch (error) {
@@ -186,8 +203,17 @@ export class Attempt {
     }
   }
 
-  /** Resolves when there is no successor any more and this process serves as before. Never rejects. */
-  async abandon(isFenced: boolean): Promise<'ended' | 'serving'> {
+  #handed(): Handing {
+    const { clock, handOver, origin } = this.#parts;
+    const link = new HandOverLink();
+    const fenced = handOver.fence(link, this.#givenUp.signal);
+    const yours = fenced.then(({ parts }) => writtenSnapshot(origin, parts));
+    yours.catch(ignored);
+    return { link, fenced, yours, fencedAt: clock.now() };
+  }
+
+  /** Resolves when there is no successor any more. Never rejects. */
+  async abandon(): Promise<AbandonedOutcome> {
     this.#over.abort();
     this.#givenUp.abort();
     const outcome = await this.#parts.holder.abandon(this.#run).catch((error: unknown) => {
@@ -196,19 +222,19 @@ export class Attempt {
     });
     if (outcome === 'serving') return outcome;
     this.#link?.[Symbol.dispose]();
-    if (isFenced) await this.#resume();
-    return outcome;
+    if (this.#handing === undefined) return 'ended';
+    // If it has rejected, it has taken back everything, and `fence` has reported it.
+    return await this.#handing.fenced.then(
+      () => 'handed' as const,
+      () => 'ended' as const,
+    );
   }
 
-  async #resume(): Promise<void> {
-    let fenced: Fenced | undefined;
+  /** Everything was handed over, and nobody has taken it. Never rejects. */
+  async nobody(): Promise<void> {
+    this.#handing?.link[Symbol.dispose]();
     try {
-      fenced = await this.#fencing;
-    } catch {
-      // It has taken back everything by itself, and `fence` has reported it.
-    }
-    try {
-      await fenced?.resume();
+      (await this.#handing?.fenced)?.nobody();
     } catch (error) {
       this.#parts.caught(error);
     }
@@ -220,9 +246,11 @@ export class Attempt {
     this.#over.abort();
     this.#listening?.[Symbol.dispose]();
     const link = this.#link;
-    if (link === undefined) return;
+    const handing = this.#handing;
+    if (link === undefined || handing === undefined) return;
     sayPassedOn(link, wish);
-    handOver.former(link);
+    handing.link.taken();
+    handOver.former(handing.link);
   }
 
   #failed(reason: RolloutReason, detail: string): void {

@@ -4,10 +4,17 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
-import { Attempt, type HandedSummary, type HandOver, type HolderForRollout } from './attempt.ts';
+import {
+  Attempt,
+  type AttemptParts,
+  type HandedSummary,
+  type HandOver,
+  type HolderForRollout,
+} from './attempt.ts';
 import { initialRollout, rolloutDeadline, rolloutStep } from './rollout-machine.ts';
 import type {
   FilesState,
+  RolloutCause,
   RolloutEffect,
   RolloutEvent,
   RolloutMachineState,
@@ -40,6 +47,8 @@ export interface ConductorParts {
   /** A rollout has ended; called once for each, whoever wanted it. */
   readonly report: (result: Rolled | Extract<RolloutOutcome, { readonly kind: 'failed' }>) => void;
   readonly caught: Caught;
+  /** A successor was lost behind the fence; another one is being started. */
+  readonly lost: (cause: RolloutCause) => void;
   /** Of the processes before this one. */
   readonly counted?: { readonly runs: number; readonly failures: number };
 }
@@ -141,8 +150,10 @@ export class Conductor implements Disposable {
     const { caught } = this.#parts;
     switch (effect.kind) {
       case 'start': {
-        const attempt = this.#newAttempt(effect.run);
+        const { run, lost } = effect;
+        const attempt = this.#newAttempt(run, lost === null ? undefined : this.#attempt);
         this.#attempt = attempt;
+        if (lost !== null) this.#parts.lost(lost);
         // What the attempt before has handed over is back by then.
         this.#abandoning.then(() => attempt.start()).catch(caught);
         return;
@@ -151,7 +162,10 @@ export class Conductor implements Disposable {
         this.#attempt?.fence().catch(caught);
         return;
       case 'abandon':
-        this.#abandoning = this.#abandon(effect.run, effect.isFenced).catch(caught);
+        this.#abandoning = this.#abandon(effect.run).catch(caught);
+        return;
+      case 'nobody':
+        this.#attempt?.nobody().catch(caught);
         return;
       case 'passOn': {
         const { again, shutdown } = effect;
@@ -164,18 +178,19 @@ export class Conductor implements Disposable {
     }
   }
 
-  #newAttempt(run: number): Attempt {
+  #newAttempt(run: number, before: Attempt | undefined): Attempt {
     const { clock, holder, handOver, origin, caught } = this.#parts;
-    return new Attempt(run, {
+    const parts: AttemptParts = {
       ...{ clock, holder, handOver, origin, caught },
       ready: () => this.#say({ kind: 'ready', run }),
       served: () => this.#say({ kind: 'served', run }),
       failed: (cause) => this.#say({ kind: 'failed', run, cause }),
-    });
+    };
+    return new Attempt(run, parts, before);
   }
 
-  async #abandon(run: number, isFenced: boolean): Promise<void> {
-    const outcome = await this.#attempt?.abandon(isFenced);
+  async #abandon(run: number): Promise<void> {
+    const outcome = await this.#attempt?.abandon();
     this.#say({ kind: 'abandoned', run, outcome: outcome ?? 'ended' });
   }
 

@@ -20,10 +20,14 @@ class World {
   at = 0;
   /** The successor that exists, as the holder sees it. */
   #successor: { run: number; isReady: boolean; isFenced: boolean; isGivenUp: boolean } | undefined;
+  /** What was handed over in this run is not with the incumbent any more. */
+  #handed: number | undefined;
   readonly #open = new Set<number>();
   #tickets = 0;
   served = 0;
   failed = 0;
+  /** How often what was handed over was taken by nobody. */
+  left = 0;
   readonly #dice: Dice;
   readonly policy: typeof rolloutLimits & { isAuto: boolean };
 
@@ -52,7 +56,10 @@ class World {
     switch (effect.kind) {
       case 'start':
         expect(this.#successor, 'two successors at once').toBeUndefined();
-        expect(before.isEnding, 'a start while it ends').toBe(false);
+        expect(effect.lost !== null, 'who has what was handed over').toBe(
+          this.#handed === effect.run,
+        );
+        if (effect.lost === null) expect(before.isEnding, 'a start while it ends').toBe(false);
         this.#successor = { run: effect.run, isReady: false, isFenced: false, isGivenUp: false };
         return;
       case 'fence':
@@ -63,11 +70,11 @@ class World {
           isGivenUp: false,
         });
         Object.assign(this.#successor ?? {}, { isFenced: true });
+        this.#handed = effect.run;
         return;
       case 'abandon':
         expect(this.#successor).toMatchObject({
           run: effect.run,
-          isFenced: effect.isFenced,
           isGivenUp: false,
         });
         Object.assign(this.#successor ?? {}, { isGivenUp: true });
@@ -76,6 +83,11 @@ class World {
         expect(this.#successor).toMatchObject({ run: effect.run, isFenced: true });
         this.served += 1;
         expect(this.served, 'two successors serve').toBe(1);
+        return;
+      case 'nobody':
+        expect(this.#handed, 'nobody has what was never handed over').toBe(effect.run);
+        this.#handed = undefined;
+        this.left += 1;
         return;
       case 'tell':
         if (effect.outcome.kind === 'failed') this.failed += 1;
@@ -112,7 +124,8 @@ class World {
       { kind: 'unreadable', cause: 'EACCES' },
     ]);
     const isFenced = this.state.phase.kind === 'abandoning' && this.state.phase.isFenced;
-    const outcome = isFenced && dice.chance(0.2) ? 'serving' : 'ended';
+    const canServe = isFenced && this.#successor?.isFenced === true && dice.chance(0.25);
+    const outcome = canServe ? 'serving' : isFenced ? 'handed' : 'ended';
     const events: readonly (RolloutEvent & { weight: number })[] = [
       { kind: 'files', files, at, weight: 5 },
       { kind: 'serving', at, weight: 3 },
@@ -134,7 +147,7 @@ class World {
 
 describe('rollouts in any order of events', () => {
   it('never have two successors or an early fence, always end, and tell everybody once', () => {
-    let [served, failed] = [0, 0];
+    let [served, failed, left] = [0, 0, 0];
     for (let seed = 0; seed < 1_000; seed += 1) {
       const world = new World(new Dice(`rollout ${seed}`));
       for (let steps = 0; steps < 60; steps += 1) world.random();
@@ -145,8 +158,10 @@ describe('rollouts in any order of events', () => {
       expect(world.openTickets, `seed ${seed}`).toBe(0);
       served += world.served;
       failed += world.failed;
+      left += world.left;
     }
     // Otherwise the orders would show little.
     expect(Math.min(served, failed)).toBeGreaterThan(50);
+    expect(left).toBeGreaterThan(5);
   });
 });

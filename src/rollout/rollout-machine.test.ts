@@ -46,7 +46,7 @@ describe('a rollout', () => {
   it('starts a successor, draws the fence when it is ready, and ends when it serves #rollout', () => {
     const steps = played(manual, asked(), { kind: 'ready', run: 1 }, { kind: 'served', run: 1 });
     expect(steps.effects).toEqual([
-      { kind: 'start', run: 1 },
+      { kind: 'start', run: 1, lost: null },
       { kind: 'fence', run: 1 },
       { kind: 'passOn', run: 1, again: false, shutdown: false },
       { kind: 'tell', tickets: [1], outcome: { kind: 'rolled' } },
@@ -87,7 +87,7 @@ describe('a rollout', () => {
       { kind: 'files', files: changed('b'), at: 0 },
       auto,
     );
-    expect(effects).toEqual([{ kind: 'start', run: 3 }]);
+    expect(effects).toEqual([{ kind: 'start', run: 3, lost: null }]);
     expect(next.phase.kind).toBe('starting');
   });
 
@@ -98,7 +98,7 @@ describe('a rollout', () => {
       { kind: 'policy', at: 0 },
       auto,
     );
-    expect(turned[1]).toEqual([{ kind: 'start', run: 1 }]);
+    expect(turned[1]).toEqual([{ kind: 'start', run: 1, lost: null }]);
   });
 
   it('is taken back when the files are as they were before it began', () => {
@@ -126,7 +126,7 @@ describe('a rollout', () => {
     );
     expect(before).toEqual([]);
     expect(rolloutStep(state, { kind: 'serving', at: 0 }, manual)[1]).toEqual([
-      { kind: 'start', run: 1 },
+      { kind: 'start', run: 1, lost: null },
     ]);
   });
 
@@ -140,7 +140,7 @@ describe('a rollout', () => {
     );
     expect(steps.effects).toEqual([
       { kind: 'tell', tickets: [1], outcome: { kind: 'pending', why: 'formers' } },
-      { kind: 'start', run: 1 },
+      { kind: 'start', run: 1, lost: null },
     ]);
   });
 
@@ -151,7 +151,7 @@ describe('a rollout', () => {
     expect(later.effects.slice(1)).toMatchObject([
       { kind: 'abandon' },
       { kind: 'tell', tickets: [1] },
-      { kind: 'start', run: 2 },
+      { kind: 'start', run: 2, lost: null },
     ]);
     expect(later.state.phase).toMatchObject({ run: { tickets: [2, 3] } });
   });
@@ -176,7 +176,7 @@ describe('a rollout', () => {
       { kind: 'tick', at: 14_999 },
       { kind: 'tick', at: 15_000 },
     );
-    expect(gate.effects.slice(1)).toEqual([{ kind: 'abandon', run: 1, isFenced: false }]);
+    expect(gate.effects.slice(1)).toEqual([{ kind: 'abandon', run: 1 }]);
     const over = played(
       manual,
       asked(),
@@ -184,7 +184,7 @@ describe('a rollout', () => {
       { kind: 'tick', at: 14_999 },
       { kind: 'tick', at: 15_000 },
     );
-    expect(over.effects.slice(2)).toEqual([{ kind: 'abandon', run: 1, isFenced: true }]);
+    expect(over.effects.slice(2)).toEqual([{ kind: 'abandon', run: 1 }]);
     expect(over.state.phase).toMatchObject({ cause: { reason: 'late' } });
   });
 
@@ -208,6 +208,54 @@ describe('a rollout', () => {
     );
     expect(steps.kinds).toEqual(['start', 'fence', 'abandon', 'passOn', 'tell']);
     expect(steps.state).toMatchObject({ phase: { kind: 'former' }, failures: 0 });
+  });
+
+  it('gives what was handed over to another successor when one is lost behind the fence', () => {
+    const lost: readonly Said[] = [
+      { kind: 'ready', run: 1 },
+      { kind: 'failed', run: 1, cause },
+      { kind: 'abandoned', run: 1, outcome: 'handed' },
+    ];
+    const steps = played(
+      manual,
+      asked(),
+      ...lost,
+      { kind: 'ready', run: 1 },
+      { kind: 'served', run: 1 },
+    );
+    expect(steps.effects.slice(1, 5)).toEqual([
+      { kind: 'fence', run: 1 },
+      { kind: 'abandon', run: 1 },
+      { kind: 'start', run: 1, lost: cause },
+      { kind: 'fence', run: 1 },
+    ]);
+    expect(steps.kinds.slice(5)).toEqual(['passOn', 'tell']);
+    // One that is not even ready counts as well: what was handed over is still with nobody.
+    const early = [
+      { kind: 'failed', run: 1, cause },
+      { kind: 'abandoned', run: 1, outcome: 'handed' },
+    ] as const;
+    const over = played(manual, asked(), ...lost, ...early, ...early, ...early);
+    expect(over.kinds.slice(-5)).toEqual(['abandon', 'start', 'abandon', 'tell', 'nobody']);
+    expect(over.kinds.filter((kind) => kind === 'start')).toHaveLength(4);
+    expect(over.state.phase.kind).toBe('idle');
+  });
+
+  it('is not given up behind the fence because the instance ends', () => {
+    const behind: readonly Said[] = [
+      { kind: 'ready', run: 1 },
+      { kind: 'failed', run: 1, cause },
+      { kind: 'abandoned', run: 1, outcome: 'handed' },
+      { kind: 'shutdown' },
+    ];
+    const steps = played(
+      manual,
+      asked(),
+      ...behind,
+      { kind: 'ready', run: 1 },
+      { kind: 'served', run: 1 },
+    );
+    expect(steps.effects).toContainEqual({ kind: 'passOn', run: 1, again: false, shutdown: true });
   });
 
   it('is refused while the instance ends, and given up if the fence is not drawn', () => {

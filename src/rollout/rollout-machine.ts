@@ -1,10 +1,12 @@
 // A rollout as the incumbent sees it, as a pure state machine: when one is due, the steps of one, their limits, and
 // what is told of it. At most one successor exists at a time: the next is started only after the last has taken over,
 // which ends this process's part, or was abandoned, which is confirmed by the holder. The fence is drawn only for a
-// successor that is ready. A failure leaves the incumbent serving; it is not repeated until the files change again or
-// somebody asks. conductor.ts carries the effects out.
+// successor that is ready. A failure before it leaves the incumbent serving, and is not repeated until the files change
+// again or somebody asks. Behind it a successor that is lost is followed by another one that is given the same, a few
+// times. conductor.ts carries the effects out.
 
 import type {
+  AbandonedOutcome,
   FilesState,
   PendingReason,
   RolloutCause,
@@ -76,7 +78,7 @@ function handled(state: RolloutMachineState, event: RolloutEvent, policy: Rollou
     case 'failed':
       return failed(state, event, policy);
     case 'abandoned':
-      return abandoned(state, event.run, event.outcome, event.at);
+      return abandoned(state, event, policy);
     case 'tick':
       return ticked(state, event.at, policy);
   }
@@ -115,10 +117,10 @@ function attempted(state: RolloutMachineState, at: number, policy: RolloutPolicy
   const number = wanted.runs + 1;
   const print = printOf(wanted.files);
   const { tickets } = waiting;
-  const run = { number, print, tickets, since: at, until: at + policy.gateMs };
+  const run = { number, print, tickets, since: at, until: at + policy.gateMs, lost: 0 };
   return [
     { ...wanted, waiting: null, runs: number, phase: { kind: 'starting', run } },
-    [{ kind: 'start', run: number }],
+    [{ kind: 'start', run: number, lost: null }],
   ];
 }
 
@@ -178,26 +180,39 @@ function failed(
   const { phase } = state;
   const isRunning = phase.kind === 'starting' || phase.kind === 'fencing';
   if (!isRunning || phase.run.number !== run) return [state, []];
-  const isFenced = phase.kind === 'fencing';
+  const isFenced = phase.kind === 'fencing' || phase.run.lost > 0;
   const until = { ...phase.run, until: at + abandonMs };
   return [
     { ...state, phase: { kind: 'abandoning', run: until, cause, isFenced } },
-    [{ kind: 'abandon', run, isFenced }],
+    [{ kind: 'abandon', run }],
   ];
+}
+
+interface Abandoned {
+  readonly run: number;
+  readonly outcome: AbandonedOutcome;
+  readonly at: number;
 }
 
 function abandoned(
   state: RolloutMachineState,
-  run: number,
-  outcome: 'ended' | 'serving',
-  at: number,
+  { run, outcome, at }: Abandoned,
+  { gateMs, maxLost }: RolloutPolicy,
 ): Step {
   const { phase } = state;
   if (phase.kind !== 'abandoning' || phase.run.number !== run) return [state, []];
   // It has taken over in the moment in which it was given up.
   if (outcome === 'serving') return served(state, phase.run);
   const { cause } = phase;
-  const { tickets, print } = phase.run;
+  const { tickets, print, lost } = phase.run;
+  if (outcome === 'handed' && lost < maxLost) {
+    const again = { ...phase.run, lost: lost + 1, until: at + gateMs };
+    return [
+      { ...state, phase: { kind: 'starting', run: again } },
+      [{ kind: 'start', run, lost: cause }],
+    ];
+  }
+  const nobody = outcome === 'handed' ? [{ kind: 'nobody', run } as const] : [];
   return [
     {
       ...state,
@@ -205,7 +220,7 @@ function abandoned(
       failed: { cause, at, print },
       failures: state.failures + 1,
     },
-    told(tickets, { kind: 'failed', cause, at }),
+    [...told(tickets, { kind: 'failed', cause, at }), ...nobody],
   ];
 }
 
@@ -213,10 +228,11 @@ function shutdown(state: RolloutMachineState, at: number, policy: RolloutPolicy)
   if (state.isEnding) return [state, []];
   const refusal = told(state.waiting?.tickets ?? [], { kind: 'refused', why: 'shutdown' });
   const ending = { ...state, isEnding: true, waiting: null };
+  const { phase } = state;
   // One that has the fence behind it goes on: the successor ends instead.
-  if (state.phase.kind !== 'starting') return [ending, refusal];
+  if (phase.kind !== 'starting' || phase.run.lost > 0) return [ending, refusal];
   const cause = { reason: 'shutdown', detail: 'the instance is ending' } as const;
-  const [next, effects] = failed(ending, { run: state.phase.run.number, cause, at }, policy);
+  const [next, effects] = failed(ending, { run: phase.run.number, cause, at }, policy);
   return [next, [...refusal, ...effects]];
 }
 
@@ -229,8 +245,8 @@ function ticked(state: RolloutMachineState, at: number, policy: RolloutPolicy): 
   const run = phase.run.number;
   const [late, further] =
     phase.kind === 'abandoning'
-      ? // The holder does not answer; whoever it is, it must not hold up everything after it.
-        abandoned(next, run, 'ended', at)
+      ? // The holder does not answer, or what is being handed over does not end: it must not hold up everything after it.
+        abandoned(next, { run, at, outcome: phase.isFenced ? 'handed' : 'ended' }, policy)
       : failed(next, { run, cause: lateCause(phase.kind, policy), at }, policy);
   return [late, [...effects, ...further]];
 }

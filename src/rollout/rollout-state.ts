@@ -14,6 +14,8 @@ export interface RolloutPolicy {
   readonly waitMs: number;
   /** How many processes may still be ending their work; with more, nothing is started. */
   readonly maxFormers: number;
+  /** How many successors may be lost behind the fence: each is followed by another one that is given the same. */
+  readonly maxLost: number;
 }
 
 export const rolloutLimits: Omit<RolloutPolicy, 'isAuto'> = {
@@ -22,6 +24,7 @@ export const rolloutLimits: Omit<RolloutPolicy, 'isAuto'> = {
   abandonMs: 5_000,
   waitMs: 30_000,
   maxFormers: 4,
+  maxLost: 3,
 };
 
 export type RolloutReason =
@@ -63,6 +66,8 @@ export interface Run {
   readonly since: number;
   /** Its step has to end by then. */
   readonly until: number;
+  /** Successors that had been handed everything and are gone; from the first on, the fence is drawn. */
+  readonly lost: number;
 }
 
 export type RolloutPhase =
@@ -122,14 +127,22 @@ export type RolloutEvent =
       readonly cause: RolloutCause;
       readonly at: number;
     }
-  /** `serving`: it had taken over before it could be ended. */
   | {
       readonly kind: 'abandoned';
       readonly run: number;
-      readonly outcome: 'ended' | 'serving';
+      readonly outcome: AbandonedOutcome;
       readonly at: number;
     }
   | { readonly kind: 'tick'; readonly at: number };
+
+/** How it is with a successor that was given up. */
+export type AbandonedOutcome =
+  /** It has ended, and this process has everything. */
+  | 'ended'
+  /** It has ended, and what it was to take over is not with this process any more. */
+  | 'handed'
+  /** It had taken over before it could be ended. */
+  | 'serving';
 
 export type RolloutOutcome =
   | { readonly kind: 'rolled' }
@@ -142,10 +155,13 @@ export type RolloutOutcome =
 export type PendingReason = 'starting' | 'formers' | 'settling' | 'running';
 
 export type RolloutEffect =
-  | { readonly kind: 'start'; readonly run: number }
+  /** `lost`: what has ended the one before it, which had been handed everything; null: it is the first of this run. */
+  | { readonly kind: 'start'; readonly run: number; readonly lost: RolloutCause | null }
+  /** Draws it, or gives what was handed over then to this successor. */
   | { readonly kind: 'fence'; readonly run: number }
-  /** Ends the successor, and takes back what was handed over if the fence was drawn. */
-  | { readonly kind: 'abandon'; readonly run: number; readonly isFenced: boolean }
+  | { readonly kind: 'abandon'; readonly run: number }
+  /** Everything was handed over, and nobody has taken it. */
+  | { readonly kind: 'nobody'; readonly run: number }
   /** To the successor that serves: what this process was asked for meanwhile. */
   | {
       readonly kind: 'passOn';

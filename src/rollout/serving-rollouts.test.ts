@@ -46,6 +46,7 @@ function rollouts({ isAuto = false, hasHolder = true } = {}) {
     origin: { program: '1.0.0', instance: 'one' },
     hands: hasHolder ? { holder, handOver } : undefined,
     report: () => {},
+    lost: () => {},
     caught: (error) => {
       throw error;
     },

@@ -34,6 +34,7 @@ export interface ServingRolloutsParts {
   readonly hands?: { readonly holder: HolderForRollout; readonly handOver: HandOver } | undefined;
   readonly history?: RolloutHistory | undefined;
   readonly report: ConductorParts['report'];
+  readonly lost: ConductorParts['lost'];
   readonly caught: Caught;
 }
 
@@ -55,11 +56,12 @@ export class ServingRollouts implements Disposable {
   readonly #history: RolloutHistory;
 
   constructor(parts: ServingRolloutsParts) {
-    const { clock, launchPath, origin, hands, history = firstHistory, report, caught } = parts;
+    const { clock, launchPath, origin, hands, history = firstHistory } = parts;
+    const { report, lost, caught } = parts;
     this.#parts = parts;
     this.#history = history;
     this.#files = new InstalledFiles(launchPath);
-    const common = { clock, origin, report, caught, counted: history };
+    const common = { clock, origin, report, lost, caught, counted: history };
     const policy = () => this.#policy;
     this.#conductor = hands && new Conductor({ ...common, ...hands, policy });
     this.#watch = new FilesWatch({

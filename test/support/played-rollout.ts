@@ -5,7 +5,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import type { Fenced, HandOver, HolderForRollout } from '../../src/rollout/attempt.ts';
 import { Conductor, type ConductorParts, type RolloutResult } from '../../src/rollout/conductor.ts';
 import { type Link, linkOver } from '../../src/rollout/link.ts';
-import { rolloutLimits } from '../../src/rollout/rollout-state.ts';
+import { type RolloutCause, rolloutLimits } from '../../src/rollout/rollout-state.ts';
 import type { PassedOn } from '../../src/rollout/rollout-words.ts';
 import { type Prepared, succeed } from '../../src/rollout/successor.ts';
 import { ManualClock, settled } from './manual-clock.ts';
@@ -39,6 +39,10 @@ export class PlayedRollout implements Disposable {
   readonly results: RolloutResult[] = [];
   readonly caught: unknown[] = [];
   readonly heard: PassedOn[] = [];
+  /** What parts of the incumbent have heard from successors. */
+  readonly answers: unknown[] = [];
+  /** Why successors were lost behind the fence. */
+  readonly lost: RolloutCause[] = [];
   /** What has happened, in order. */
   readonly said: string[] = [];
   readonly conductor: Conductor;
@@ -59,6 +63,7 @@ export class PlayedRollout implements Disposable {
       handOver: { ...this.#handOver(), ...handOver },
       origin: { program: '1.0.0', instance: 'one' },
       report: (result) => this.results.push(result),
+      lost: (cause) => this.lost.push(cause),
       caught: (error) => this.caught.push(error),
     };
     this.conductor = new Conductor(parts);
@@ -100,17 +105,15 @@ export class PlayedRollout implements Disposable {
   #handOver(): HandOver {
     return {
       prepare: async () => [{ name: 'host', data: { servers: 2 } }],
-      fence: async (): Promise<Fenced> => {
+      fence: async (link): Promise<Fenced> => {
         this.said.push('fence');
+        link.send('part', { is: 'said at the fence' });
+        link.on('answer', (head) => void this.answers.push(head));
         this.isIncumbentServing = false;
         return {
           ...{ servers: 2, sessions: 3, left: ['one stream'] },
           parts: [{ name: 'sockets', data: [1] }],
-          resume: async () => {
-            this.said.push('resume');
-            this.isIncumbentServing = true;
-            this.#check();
-          },
+          nobody: () => void this.said.push('nobody'),
         };
       },
       former: (link) => {

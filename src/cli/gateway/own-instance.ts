@@ -45,7 +45,9 @@ export async function claimedInstance(
   let own: OwnInstance | undefined;
   try {
     const place = instancePlace(stateDir, realConfigPath(file) ?? file, shell.env);
-    const self = { program: ownIdentity().version, startedBy, pid: shell.holder?.pid };
+    const { holder } = shell;
+    const claimer = { pid: holder?.pid, isOfFormer: holder?.isSuccessor };
+    const self = { program: ownIdentity().version, startedBy, ...claimer };
     const claim = () => claimInstance(place, shell.clock, self);
     const claimed = startedBy === 'serve' ? await whenEnded(shell, claim) : await claim();
     // Before the first server is started, so that the folder can be hidden from it.

@@ -23,6 +23,8 @@ export function openRollouts(
     isAuto: () => inUse.used.config.rollout === 'auto',
     origin: { program, instance: '' },
     report: (result) => remark(shell, reportText(result)),
+    lost: ({ detail }) =>
+      remark(shell, `${detail}, before it has taken over; another one is started`),
     caught,
     ...more,
   });

@@ -106,6 +106,8 @@ export async function serveConfig(
     succession?.restore(host, rollouts);
     await using gateway = gatewayFor(host, loaded, replicas ?? succession?.neighbours.replica);
     if (succession !== undefined) host.setClients((key) => gateway.clientOf(key));
+    await succession?.mayServe();
+    instance?.take();
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
@@ -164,7 +166,11 @@ async function successionOf(shell: Shell, caught: Caught): Promise<Succession | 
   if (holder === undefined) return undefined;
   // What cannot be loaded is found before anything is taken over.
   if (holder.isSuccessor)
-    await Promise.all([import('./serve-http.ts'), import('./serve-broker.ts')]);
+    await Promise.all([
+      import('../../host/create-host.ts'),
+      import('./serve-http.ts'),
+      import('./serve-broker.ts'),
+    ]);
   return await Succession.open({ holder, clock, program: ownIdentity().version, caught });
 }
 

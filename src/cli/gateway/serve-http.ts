@@ -53,7 +53,6 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   readiness();
   const { succession } = served;
   const neighbours = served.replicas === undefined ? succession?.neighbours : undefined;
-  await succession?.mayServe();
   const front = await startHttp({
     outgoing,
     sessions,

@@ -24,7 +24,6 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
   const { succession } = served;
   const sockets = shell.holder && keptSockets(shell.holder);
   const parts = { ...common, url: null, refused: () => null, sockets };
-  await succession?.mayServe();
   const control = await startControl(instance, parts);
   using _windows = succession && windowsOverRollouts(instance, control.clients, succession);
   served.onServing();

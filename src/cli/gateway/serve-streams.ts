@@ -25,7 +25,6 @@ const lastWordsMs = 500;
 
 export async function serveStreams(served: Served): Promise<number> {
   const { host, gateway, invocation, onServing, succession } = served;
-  await succession?.mayServe();
   return await serveClient({ shell: invocation.shell, host, gateway, onServing, succession });
 }
 

@@ -46,6 +46,8 @@ export interface RestoredConnection {
   readonly handed: HandedConnection;
   /** Absent: no calls are left there. */
   readonly former?: FormerCalls;
+  /** It is not read, written or ended before; absent: at once. If it rejects, this process ends. */
+  readonly mayBegin?: Promise<unknown>;
   /** It is in use here: what the former says to the server is written there. */
   adopted?(connection: AdoptedConnection): void;
   /** It is not used here. Whoever restores the host ends what is left of it. */

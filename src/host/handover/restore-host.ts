@@ -79,9 +79,10 @@ function* entriesIn({ cache }: HostState, payload: Buffer) {
 async function endConnection(
   { edges, identity }: HostParts,
   server: string,
-  { handed, former, refused, adopted }: RestoredConnection,
+  { handed, former, mayBegin, refused, adopted }: RestoredConnection,
 ): Promise<void> {
   try {
+    await mayBegin;
     if (handed.child === undefined)
       throw new Fault('unavailable', `${server} is not used any more`);
     const { clock, spawn, adopt } = edges;

@@ -67,7 +67,7 @@ export async function adoptedConnection(
   parts: ServerParts,
   aim: Aim,
   listener: ConnectionListener,
-  { handed, former }: Pick<RestoredConnection, 'handed' | 'former'>,
+  { handed, former, mayBegin }: Pick<RestoredConnection, 'handed' | 'former' | 'mayBegin'>,
 ): Promise<AdoptedConnection> {
   const { config } = server;
   const told = { ...listener, lost: (cause: Fault) => listener.lost(server.redactor.fault(cause)) };
@@ -79,6 +79,7 @@ export async function adoptedConnection(
       config.type === 'stdio'
         ? stdioParts(server, parts, shared, aim.folder, { config, secrets: [] })
         : await httpParts(server, parts, shared, config, late);
+    await mayBegin;
     return await adopt(own, handed, told, former);
   } catch (error) {
     throw error instanceof Fault ? server.redactor.fault(error) : error;

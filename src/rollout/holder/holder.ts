@@ -28,6 +28,11 @@ export interface HolderParts {
   readonly complain: (text: string) => void;
 }
 
+interface Passed {
+  readonly head: unknown;
+  readonly handle: RawHandle;
+}
+
 /** Serving processes that only end what they have begun; with more, a rollout has to wait. */
 const maxFormers = 4;
 
@@ -40,6 +45,8 @@ export class Holder {
   #reaper: InstanceReaper;
   #current: ServingProcess | undefined;
   #successor: ServingProcess | undefined;
+  /** Connections that the serving process has given away, until its successor is the serving process. */
+  #passed: Passed[] = [];
   /** Successors that are being ended, until they have ended. */
   readonly #abandoned = new WeakSet<ServingProcess>();
   /** Names of variables; at most those that this process has. */
@@ -68,6 +75,7 @@ export class Holder {
     this.#isEnding = true;
     for (const one of [...this.#formers, this.#successor, this.#current]) one?.kill();
     this.#children.releaseAll();
+    this.#closePassed();
     this.#listeners.closeAll();
     await this.#reaper.letGo();
   }
@@ -142,6 +150,7 @@ export class Holder {
   /** Nobody has its servers any more: they end, and so does everybody who waits for them. */
   #loseInstance(): void {
     for (const former of this.#formers) former.kill();
+    this.#closePassed();
     this.#children.releaseAll();
     const lost = this.#reaper;
     this.#reaper = this.#newReaper();
@@ -297,6 +306,9 @@ export class Holder {
     this.#successor = undefined;
     this.#current = successor;
     this.#tellFormers();
+    const passed = this.#passed;
+    this.#passed = [];
+    for (const { head, handle } of passed) passTo(successor, head, handle);
   }
 
   #serves(from: ServingProcess): void {
@@ -309,15 +321,26 @@ export class Holder {
     this.#current?.tell({ op: 'formers', count: this.#formers.size });
   }
 
-  /** To the one that serves, or will in a moment. */
+  /** To the one that serves; it waits while that is the one that gives it away, because a successor may be lost before. */
   #pass(from: ServingProcess, head: unknown, handle: RawHandle | undefined): void {
-    const to = from === this.#current ? this.#successor : this.#current;
+    const to = this.#current;
     if (to === undefined || handle === undefined) return handle?.close();
-    to.tell({ op: 'passed', head }, handle, () => handle.close());
+    if (from === to) this.#passed.push({ head, handle });
+    else passTo(to, head, handle);
+  }
+
+  /** Their clients come again. */
+  #closePassed(): void {
+    for (const { handle } of this.#passed) handle.close();
+    this.#passed = [];
   }
 
   #notice(text: string): void {
     if (this.#current?.hears) this.#current.tell({ op: 'notice', text });
     else this.#parts.complain(text);
   }
+}
+
+function passTo(to: ServingProcess, head: unknown, handle: RawHandle): void {
+  to.tell({ op: 'passed', head }, handle, () => handle.close());
 }

@@ -18,6 +18,8 @@ export class Arrival {
   readonly #hasTaken = gate<void>();
   readonly #mayServe = gate<void>();
   readonly #serves = gate<void>();
+  /** Resolves when this is the serving process. */
+  readonly claimed: Promise<void> = this.#mayServe.opened;
   /** Resolves when it serves. */
   readonly #done: Promise<void>;
 

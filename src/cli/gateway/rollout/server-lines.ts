@@ -100,15 +100,23 @@ export class GivenServers {
   }
 }
 
+export interface TakenParts {
+  readonly link: Link;
+  /** No connection is used before. */
+  readonly mayBegin: Promise<unknown>;
+}
+
 /** At the successor. */
 export class TakenServers {
   readonly #link: Link;
+  readonly #mayBegin: Promise<unknown>;
   /** By number; each as long as the link. */
   readonly #connections = new Map<number, TakenServer>();
 
   /** Throws a Fault for what this version would not have written. */
-  constructor(link: Link, written: unknown, bytes: Buffer) {
+  constructor({ link, mayBegin }: TakenParts, written: unknown, bytes: Buffer) {
     this.#link = link;
+    this.#mayBegin = mayBegin;
     for (const [one, handed] of handedIn(written, bytes)) {
       this.#connections.set(one.id, new TakenServer(link, one, handed));
     }
@@ -126,6 +134,7 @@ export class TakenServers {
         const restored: RestoredConnection = {
           handed: one.handed,
           former: one,
+          mayBegin: this.#mayBegin,
           adopted: (connection) => one.adopted(connection),
           refused: (why) => one.lost(why),
         };

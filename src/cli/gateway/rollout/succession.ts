@@ -130,7 +130,8 @@ export class Succession implements HandOver, Disposable {
       throw new Fault('internal', 'the process before has not handed over its servers');
     }
     const { link } = arrival;
-    const taken = new TakenServers(link, connections.data, connections.bytes);
+    const parts = { link, mayBegin: arrival.claimed };
+    const taken = new TakenServers(parts, connections.data, connections.bytes);
     const restored = { payload: state.bytes, connections: taken.all, link };
     const restoring = host.restore({ ...restored, state: state.data as never });
     restoring.ended.catch(this.#parts.caught);
@@ -138,11 +139,14 @@ export class Succession implements HandOver, Disposable {
     link.on('counts', (head) => host.addCounts(head as never));
   }
 
-  /** Everything is taken over: resolves when this is the serving process; at once if it is the first. */
+  /**
+   * Everything is read and can be used: resolves when this is the serving process and has its servers; at once if it is
+   * the first. Before that nothing may happen here that another successor would do again.
+   */
   async mayServe(): Promise<void> {
     if (this.arrival === undefined) return;
-    await this.#adopted;
     await this.arrival.taken();
+    await this.#adopted;
   }
 
   /** The instance ends: resolves when the processes before this one have ended what they had begun, or the time is over. */
@@ -163,10 +167,20 @@ export class Succession implements HandOver, Disposable {
   }
 
   async fence(link: Link): Promise<Fenced> {
-    const { neighbours } = this;
     const host = this.#host;
     if (host === undefined) throw new Fault('internal', 'there is nothing to hand over yet');
     this.#isLeaving = true;
+    try {
+      return await this.#handOver(link, host);
+    } catch (error) {
+      // A part of it is given away already.
+      this.#startAnew();
+      throw error;
+    }
+  }
+
+  async #handOver(link: Link, host: OpenedHost): Promise<Fenced> {
+    const { neighbours } = this;
     neighbours.giveKey(link);
     neighbours.join(link, 'successor');
     neighbours.leave();
@@ -186,7 +200,7 @@ export class Succession implements HandOver, Disposable {
       servers: servers.count,
       sessions: given.reduce((sum, { sessions = 0 }) => sum + sessions, 0),
       left: given.flatMap(({ left = [] }) => left),
-      resume: async () => this.#startAnew(),
+      nobody: () => this.#startAnew(),
     };
   }
 
@@ -214,7 +228,7 @@ export class Succession implements HandOver, Disposable {
     return next ?? { generation: 2, rollouts: 1, runs: 1, failures: 0 };
   }
 
-  /** What was given away is with a process that is gone: the holder starts another one. */
+  /** What was given away cannot be taken back: the holder starts another one. */
   #startAnew(): void {
     process.kill(process.pid, 'SIGKILL');
   }

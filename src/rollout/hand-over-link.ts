@@ -20,12 +20,12 @@ const messageBytes = 256;
 export class HandOverLink implements Link {
   /** Resolves when the process that has taken over is gone, or nobody will. */
   readonly closed: Promise<void>;
-  /** Until one has taken over; `maxKeptBytes` at most. */
+  /** Until one has taken over, at most `maxKeptBytes`. */
   #said: Said[] = [];
   #keptBytes = 0;
   /** One for each kind of our own, until one has taken over. */
   readonly #listeners = new Map<string, Heard>();
-  /** Those kinds, from then on. */
+  /** Those kinds, from then on: each until it is disposed of, or the process ends. */
   readonly #listening = new Map<string, Disposable>();
   /** To the present successor. */
   #link: Link | undefined;

@@ -5022,10 +5022,34 @@ export const patches: readonly Patch[] = [
     tests: ['src/rollout/rollout-machine.test.ts'],
     edits: [
       {
-        find: `[{ kind: 'start', run: number }],`,
-        replace: `[{ kind: 'start', run: number }, { kind: 'fence', run: number }],`,
+        find: `[{ kind: 'start', run: number, lost: null }],`,
+        replace: `[{ kind: 'start', run: number, lost: null }, { kind: 'fence', run: number }],`,
       },
     ],
+  },
+  {
+    id: 'fence-said-once',
+    breaks: 'What was said since the fence is told to the first successor only, which may be lost.',
+    file: 'src/rollout/hand-over-link.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/rollout/hand-over-link.test.ts'],
+    edits: [
+      {
+        find: 'if (!this.#isTaken) this.#keep({ kind, head, payload });',
+        replace: 'if (this.#link === undefined) this.#keep({ kind, head, payload });',
+      },
+    ],
+  },
+  {
+    id: 'server-used-too-early',
+    breaks:
+      'A successor uses the servers before it has taken over: what it has read is lost with it.',
+    file: 'src/host/servers/open-connection.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/host/handover/hand-over.test.ts'],
+    edits: [{ find: '    await mayBegin;\n', replace: '' }],
   },
   {
     id: 'unread-bytes-dropped',

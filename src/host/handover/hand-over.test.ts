@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newGateway, settled } from '../../../test/support/fake-gateway.ts';
-import { nextHost } from '../../../test/support/next-host.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { crossing, nextHost } from '../../../test/support/next-host.ts';
 import { type Script, text, tool } from '../../../test/support/scripted-server.ts';
 
 const plain: Script = {
@@ -40,6 +41,30 @@ describe('a host that is handed over', () => {
       ['a', expect.objectContaining({ kind: 'ready', generation: 1, isAdopted: true })],
       ['b', expect.objectContaining({ kind: 'ready', generation: 1, isAdopted: true })],
     ]);
+  });
+
+  it('uses and ends no server before it may: another process may be given them instead #rollout', async () => {
+    const first = newGateway({ a: plain, gone: plain });
+    for (const name of ['a', 'gone'] as const) await first.host.call(name, 't');
+    const { handed, connections, link } = await crossing(first);
+    let begin = () => {};
+    const mayBegin = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const held = [...connections].map(([id, one]) => [id, { ...one, mayBegin }] as const);
+    const clock = new ManualClock(first.clock.wallNow(), 5_000);
+    const next = newGateway({ a: plain }, { store: first.store, former: first, clock });
+    const restoring = next.host.restore({ ...handed, connections: new Map(held), link });
+    const call = next.host.call('a', 't');
+    await clock.advanceAsync(1_000);
+    const { a, gone } = first.servers;
+    expect([a.heard('tools/call').length, gone.child.isGone]).toEqual([1, false]);
+    begin();
+    await clock.advanceAsync(0);
+    expect(await call).toEqual(text('done'));
+    await clock.advanceAsync(30_000);
+    await Promise.all([restoring.adopted, restoring.ended]);
+    expect([a.children.length, gone.child.isGone]).toEqual([1, true]);
   });
 
   it('three times in a row', async () => {

@@ -55,6 +55,11 @@ export function complain(shell: Shell, text: string): void {
   err.line(`${err.style('red', 'holdfast:')} ${printableLine(shell.steps(text))}`);
 }
 
+/** The same for what is of interest only where each step is. */
+export function detail(shell: Shell, text: string): void {
+  if (shell.logs('debug')) shell.err.line(`holdfast: ${printableLine(text)}`);
+}
+
 /** The same for warnings. */
 export function remark(shell: Shell, text: string): void {
   const { err } = shell;

@@ -3,6 +3,7 @@
 // entry in the list; discovery itself never fails. What a principal may not call is not in the
 // result at all.
 
+import { loadSearch } from '../catalog/lazy-search.ts';
 import type { SearchOutcome, ServedTool } from '../catalog/search.ts';
 import type { JsonObject, Tool } from '../catalog/tool.ts';
 import { durationFrom } from '../kernel/duration.ts';
@@ -155,8 +156,7 @@ export async function searchAll(
       return [];
     }
   });
-  // Loaded when somebody searches: the index is a library of its own.
-  const { ToolSearch } = await import('../catalog/search.ts');
+  const { ToolSearch } = await loadSearch();
   const outcome = new ToolSearch(served.flat()).search(words, options.limit);
   return { outcome, errors, kept: marks };
 }

@@ -92,6 +92,8 @@ export interface AttemptParts {
   readonly caught: Caught;
   readonly ready: () => void;
   readonly served: () => void;
+  /** The successor is being told what it takes over: so many bytes. */
+  readonly handed: (bytes: number) => void;
   readonly failed: (cause: RolloutCause) => void;
 }
 
@@ -198,6 +200,7 @@ export class Attempt {
       if (this.#over.signal.aborted) return;
       this.#hasYours = true;
       sendSnapshot(link, 'yours', yours);
+      this.#parts.handed(bytesOf(yours));
     } catch (error) {
       this.#failed('hand_over', `this version could not hand over: ${textOf(error)}`);
     }
@@ -257,6 +260,10 @@ export class Attempt {
     if (this.#over.signal.aborted) return;
     this.#parts.failed({ reason, detail: shortened(detail) });
   }
+}
+
+function bytesOf({ pieces }: WrittenSnapshot): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 function textOf(error: unknown): string {

@@ -31,6 +31,18 @@ describe('a rollout', () => {
     expect([played.isIncumbentServing, played.isSuccessorServing]).toEqual([false, true]);
   });
 
+  it('says each step in a line, for whoever wants to see them', async () => {
+    using played = new PlayedRollout();
+    await played.outcome();
+    expect(played.steps).toEqual([
+      'rollout 1: a successor is started',
+      'rollout 1: the successor is ready, nothing new begins here',
+      // The JSON of its one part.
+      'rollout 1: it is told in 3 bytes what it takes over',
+      'rollout 1: the successor serves',
+    ]);
+  });
+
   it('is one for all who ask meanwhile', async () => {
     using played = new PlayedRollout();
     const both = [played.conductor.ask(), played.conductor.ask()];

@@ -49,6 +49,8 @@ export interface ConductorParts {
   readonly caught: Caught;
   /** A successor was lost behind the fence; another one is being started. */
   readonly lost: (cause: RolloutCause) => void;
+  /** Each step in a line, for whoever wants to see every one. */
+  readonly progress?: ((text: string) => void) | undefined;
   /** Of the processes before this one. */
   readonly counted?: { readonly runs: number; readonly failures: number };
 }
@@ -151,6 +153,7 @@ export class Conductor implements Disposable {
     switch (effect.kind) {
       case 'start': {
         const { run, lost } = effect;
+        this.#progress(run, 'a successor is started');
         const attempt = this.#newAttempt(run, lost === null ? undefined : this.#attempt);
         this.#attempt = attempt;
         if (lost !== null) this.#parts.lost(lost);
@@ -159,15 +162,19 @@ export class Conductor implements Disposable {
         return;
       }
       case 'fence':
+        this.#progress(effect.run, 'the successor is ready, nothing new begins here');
         this.#attempt?.fence().catch(caught);
         return;
       case 'abandon':
+        this.#progress(effect.run, 'the successor is given up');
         this.#abandoning = this.#abandon(effect.run).catch(caught);
         return;
       case 'nobody':
+        this.#progress(effect.run, 'nobody has taken over');
         this.#attempt?.nobody().catch(caught);
         return;
       case 'passOn': {
+        this.#progress(effect.run, 'the successor serves');
         const { again, shutdown } = effect;
         this.#attempt?.passOn({ again, shutdown });
         this.#parts.report(this.#rolled());
@@ -178,12 +185,17 @@ export class Conductor implements Disposable {
     }
   }
 
+  #progress(run: number, text: string): void {
+    this.#parts.progress?.(`rollout ${run}: ${text}`);
+  }
+
   #newAttempt(run: number, before: Attempt | undefined): Attempt {
     const { clock, holder, handOver, origin, caught } = this.#parts;
     const parts: AttemptParts = {
       ...{ clock, holder, handOver, origin, caught },
       ready: () => this.#say({ kind: 'ready', run }),
       served: () => this.#say({ kind: 'served', run }),
+      handed: (bytes) => this.#progress(run, `it is told in ${bytes} bytes what it takes over`),
       failed: (cause) => this.#say({ kind: 'failed', run, cause }),
     };
     return new Attempt(run, parts, before);

@@ -181,8 +181,8 @@ describe('a rollout', () => {
       manual,
       asked(),
       { kind: 'ready', run: 1, at: 10_000 },
-      { kind: 'tick', at: 14_999 },
-      { kind: 'tick', at: 15_000 },
+      { kind: 'tick', at: 24_999 },
+      { kind: 'tick', at: 25_000 },
     );
     expect(over.effects.slice(2)).toEqual([{ kind: 'abandon', run: 1 }]);
     expect(over.state.phase).toMatchObject({ cause: { reason: 'late' } });

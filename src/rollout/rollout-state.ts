@@ -20,7 +20,7 @@ export interface RolloutPolicy {
 
 export const rolloutLimits: Omit<RolloutPolicy, 'isAuto'> = {
   gateMs: 15_000,
-  handOverMs: 5_000,
+  handOverMs: 15_000,
   abandonMs: 5_000,
   waitMs: 30_000,
   maxFormers: 4,

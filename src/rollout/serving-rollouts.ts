@@ -36,6 +36,7 @@ export interface ServingRolloutsParts {
   readonly report: ConductorParts['report'];
   readonly lost: ConductorParts['lost'];
   readonly caught: Caught;
+  readonly progress?: ConductorParts['progress'];
 }
 
 export type AskedRollout = RolloutResult | { readonly kind: 'refused'; readonly why: 'no_holder' };
@@ -57,11 +58,11 @@ export class ServingRollouts implements Disposable {
 
   constructor(parts: ServingRolloutsParts) {
     const { clock, launchPath, origin, hands, history = firstHistory } = parts;
-    const { report, lost, caught } = parts;
+    const { report, lost, caught, progress } = parts;
     this.#parts = parts;
     this.#history = history;
     this.#files = new InstalledFiles(launchPath);
-    const common = { clock, origin, report, lost, caught, counted: history };
+    const common = { clock, origin, report, lost, caught, progress, counted: history };
     const policy = () => this.#policy;
     this.#conductor = hands && new Conductor({ ...common, ...hands, policy });
     this.#watch = new FilesWatch({

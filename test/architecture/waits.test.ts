@@ -40,8 +40,10 @@ const reasons: Readonly<Record<string, string>> = {
   'test/rollout/clients/load-client.ts': load,
   'test/rollout/clients/raw-stdio.ts': load,
   'test/rollout/rolling.ts': load,
-  'test/rollout/kills.ts':
-    'the moment of a kill is drawn by dice, and two seconds are what is promised',
+  'test/rollout/busy-machine.ts': sample,
+  'test/rollout/memory.ts': 'each process is looked at at the same age',
+  'test/rollout/kill-one.ts': 'the moment of a kill is drawn by dice',
+  'test/rollout/kills.ts': 'two seconds are what is promised',
   'test/integration/rollout-stdio-gateway.test.ts': load,
   'test/support/link-relay.ts': 'a slow network',
   'test/support/replicas.ts': 'a balancer that looks at /readyz again and again',

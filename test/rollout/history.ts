@@ -20,12 +20,15 @@ export interface Settled extends Order {
   readonly detail: string;
 }
 
+/** Between two answers of short calls of one client; both moments by this process's clock. */
 export interface Pause {
   readonly client: string;
-  readonly ms: number;
-  /** Since the beginning of the history. */
-  readonly at: number;
+  readonly from: number;
+  readonly to: number;
 }
+
+/** Shorter ones are not kept. */
+const pauseMs = 200;
 
 export class History {
   readonly settled: Settled[] = [];
@@ -34,7 +37,8 @@ export class History {
   readonly hellos = new Map<string, number>();
   /** Of the clients: the last answer of a short call. */
   readonly #lastAnswers = new Map<string, number>();
-  readonly #longest = new Map<string, Pause>();
+  /** About one for each client and rollout. */
+  readonly #pauses: Pause[] = [];
   readonly #open = new Map<string, { readonly client: string; readonly order: Order }>();
   readonly #began = performance.now();
 
@@ -78,23 +82,29 @@ export class History {
     );
   }
 
-  /** A client pauses or leaves by itself: that is no pause of the gateway. */
-  rests(client: string): void {
-    this.#lastAnswers.delete(client);
-  }
-
-  /** The longest of each client, the longest first. */
+  /** The longest first. */
   get pauses(): readonly Pause[] {
-    return [...this.#longest.values()].sort((a, b) => b.ms - a.ms);
+    return [...this.#pauses].sort((a, b) => b.to - b.from - (a.to - a.from));
   }
 
-  #answered({ client, kind, ended }: Settled): void {
-    if (kind === 'long' || kind === 'question') return;
-    const last = this.#lastAnswers.get(client);
-    this.#lastAnswers.set(client, ended);
-    if (last === undefined || ended - last <= (this.#longest.get(client)?.ms ?? 0)) return;
-    this.#longest.set(client, { client, ms: ended - last, at: ended - this.#began });
+  /** How long the answers of short calls took, in ms, the shortest first. */
+  get waits(): readonly number[] {
+    return this.settled
+      .filter(({ kind, outcome }) => isShort(kind) && outcome === 'answered')
+      .map(({ began, ended }) => ended - began)
+      .sort((a, b) => a - b);
   }
+
+  #answered({ client, kind, ended: to }: Settled): void {
+    if (!isShort(kind)) return;
+    const from = this.#lastAnswers.get(client);
+    this.#lastAnswers.set(client, to);
+    if (from !== undefined && to - from >= pauseMs) this.#pauses.push({ client, from, to });
+  }
+}
+
+function isShort(kind: Kind): boolean {
+  return kind !== 'long' && kind !== 'question';
 }
 
 interface Answer {

@@ -1,13 +1,13 @@
-// kill -9 in the middle of rollouts: of the successor before it is ready, at the fence and after it, of the incumbent at
-// such moments, and of both; last of the pid-holder, with which everything ends. Until then one instance serves again
-// soon, and what was answered was done once.
+// kill -9 in the middle of rollouts: of the successor, of the incumbent, and of both, in each phase on purpose; last of
+// the pid-holder, with which everything ends. Until then one instance serves again soon, and what was answered was done
+// once. kill-one.ts has a single kill.
 
 import { setTimeout as after } from 'node:timers/promises';
 import { atMost, exactly, type Figure, fact, type Report } from '../proof/report.ts';
-import { statusOf } from '../support/connect-window.ts';
-import { until } from '../support/until.ts';
 import { judge } from './judge.ts';
-import { type LightWorld, lightWorld } from './light-world.ts';
+import { againMs, type Kill, killOne, rollOnce } from './kill-one.ts';
+import { lightWorld } from './light-world.ts';
+import { mayFail, type Phase, phases, type Victim, victims } from './phases.ts';
 import { isAlive, processesOf } from './processes.ts';
 
 export interface KillsSize {
@@ -17,15 +17,11 @@ export interface KillsSize {
   readonly progress: (text: string) => void;
 }
 
-export const victims = ['successor', 'incumbent', 'both'] as const;
-export type Victim = (typeof victims)[number];
-
-const againMs = 10_000;
 const goneMs = 2_000;
-/** A rollout takes about so long from its beginning. */
-const rolloutMs = 1_500;
 /** A pid-holder gives up at the sixth death within a minute. */
 const killsOfInstance = 4;
+/** Kills that came in another phase than they were meant for are counted there, and so many are done once more. */
+const mostAgain = 3;
 
 export async function killsIn({
   kills,
@@ -34,102 +30,102 @@ export async function killsIn({
 }: KillsSize): Promise<Omit<Report, 'title'>> {
   const findings: string[] = [];
   const figures: Figure[] = [];
+  const all: Kill[] = [];
+  let asMeant = 0;
   for (const victim of victims) {
-    const found = await killed(victim, kills, dice, progress);
+    const plan = Array.from({ length: kills }, (_, at) => phases[at % phases.length] as Phase);
+    const found = await killed(victim, plan, dice, progress);
+    const backMs = backMsOf(found.kills);
     figures.push(
-      exactly(`${victim} killed: served again`, found.backMs.length, kills),
-      atMost(
-        `${victim} killed: slowest next answer, ms`,
-        Math.round(Math.max(...found.backMs)),
-        againMs,
-      ),
-      fact(`${victim} killed: rollouts that went on`, found.rolled),
-      fact(`${victim} killed: calls that failed`, found.failed),
+      exactly(`${victim} killed: served again`, backMs.length, found.kills.length),
+      atMost(`${victim} killed: slowest next answer, ms`, slowest(backMs), againMs),
       exactly(`${victim} killed: findings`, found.findings.length, 0),
     );
+    all.push(...found.kills);
+    asMeant += found.kills.filter((kill) => isAsMeant(kill, victim)).length;
     findings.push(...found.findings);
   }
   const left = await killHolder();
-  figures.push(exactly('pid-holder killed: processes after 2 s', left.length, 0));
+  figures.push(
+    ...phases.flatMap((phase) => victims.map((victim) => rowOf(phase, victim, all))),
+    fact('kills that met the phase they were meant for', asMeant),
+    exactly('pid-holder killed: processes after 2 s', left.length, 0),
+  );
   return { figures, findings: [...findings, ...left] };
 }
 
+function isAsMeant(kill: Kill, victim: Victim): boolean {
+  return kill.meant === kill.met && kill.victim === victim;
+}
+
+function backMsOf(kills: readonly Kill[]): readonly number[] {
+  return kills.flatMap(({ back }) => (typeof back === 'number' ? [back] : []));
+}
+
+function slowest(backMs: readonly number[]): number {
+  return Math.round(Math.max(0, ...backMs));
+}
+
+/** What the kills that have met this phase have cost. */
+function rowOf(phase: Phase, victim: Victim, all: readonly Kill[]): Figure {
+  const name = `${victim} killed, phase ${phase}`;
+  const kills = all.filter((one) => one.met === phase && one.victim === victim);
+  if (kills.length === 0) return fact(name, 'none');
+  const failed = kills.reduce((sum, one) => sum + one.failed.length, 0);
+  const value = `${kills.length} kills, served again after at most ${slowest(backMsOf(kills))} ms, failed calls ${failed}`;
+  if (mayFail[phase][victim]) return fact(name, value);
+  return { name, value, goal: 'no failed call', isMet: failed === 0 };
+}
+
 export interface Killed {
-  /** From each kill until an answer. */
-  readonly backMs: readonly number[];
-  /** Answers of `holdfast rollout` that it was done. */
-  readonly rolled: number;
-  readonly failed: number;
+  readonly kills: readonly Kill[];
   readonly findings: readonly string[];
 }
 
+/** One kill for each phase that is named. */
 export async function killed(
   victim: Victim,
-  kills: number,
+  plan: readonly Phase[],
   dice: () => number,
   progress: (text: string) => void,
 ): Promise<Killed> {
-  const backMs: number[] = [];
+  const kills: Kill[] = [];
   const findings: string[] = [];
-  let rolled = 0;
-  let failed = 0;
-  for (let done = 0; done < kills; ) {
+  const left = [...plan];
+  for (let again = mostAgain; left.length > 0; ) {
     const world = await lightWorld();
     try {
-      for (const last = Math.min(kills, done + killsOfInstance); done < last; done += 1) {
-        const atMs = Math.round(dice() * rolloutMs);
-        const name = `${victim} at ${atMs} ms`;
-        const one = await killOne(world, victim, atMs);
-        rolled += one.isRolled ? 1 : 0;
-        if (typeof one.back === 'number') backMs.push(one.back);
-        else findings.push(`${name}: ${one.back}`);
-        findings.push(...one.findings.map((text) => `${name}: ${text}`));
-        progress(`${name}: ${one.isKilled}; answers again after ${one.back} ms`);
+      const lengths = await rollOnce(world);
+      for (const phase of left.splice(0, killsOfInstance)) {
+        const kill = await killOne(world, { victim, phase, lengths, share: dice() });
+        kills.push(kill);
+        if (!isAsMeant(kill, victim) && again > 0) {
+          left.push(phase);
+          again -= 1;
+        }
+        const name = `${victim}, phase ${kill.met ?? 'none'}, meant ${phase}`;
+        findings.push(...findingsOf(kill).map((text) => `${name}: ${text}`));
+        progress(`${name}: answers again after ${kill.back} ms, ${kill.failed.length} failed`);
       }
       await world.rest();
-      const { twice, lost, foreign, failed: notAnswered } = judge(world.history, world.files);
-      failed += notAnswered.length;
+      const { twice, lost, foreign } = judge(world.history, world.files);
       findings.push(...twice, ...lost, ...foreign);
     } catch (error) {
-      done += 1;
       findings.push(`${victim}: ${String(error)}; ${world.instance.started.stderr.slice(-500)}`);
     } finally {
       await world[Symbol.asyncDispose]();
     }
   }
-  return { backMs, rolled, failed, findings };
+  return { kills, findings };
 }
 
-async function killOne(world: LightWorld, victim: Victim, atMs: number) {
-  const { home, instance } = world;
-  const [incumbent = 0] = (await processesOf(instance.pid)).serving;
-  const asked = home.run(['rollout', '--json']);
-  const successor = async () =>
-    (await processesOf(instance.pid)).serving.find((pid) => pid !== incumbent);
-  await until(async () => (await successor()) !== undefined, 'a successor');
-  const other = (await successor()) ?? 0;
-  await after(atMs);
-  const chosen = { successor: [other], incumbent: [incumbent], both: [incumbent, other] }[victim];
-  const alive = chosen.filter(isAlive);
-  const from = performance.now();
-  for (const pid of alive) process.kill(pid, 'SIGKILL');
-  const back = await world.answersAgain(againMs).then(
-    () => performance.now() - from,
-    (error: unknown) => `no answer: ${String(error)}`,
-  );
-  const { code, stderr } = await asked;
-  const findings: string[] = [];
-  const isAlone = async () => (await processesOf(instance.pid)).serving.length === 1;
-  await until(isAlone, 'one process serves', againMs).catch(async () => {
-    findings.push(`serving are ${(await processesOf(instance.pid)).serving.join(' ')}`);
-  });
-  if (!isAlive(instance.pid)) findings.push('the pid-holder has ended');
-  else if ((await statusOf(home)).instanceState !== 'running') {
-    findings.push(`status: ${JSON.stringify((await statusOf(home)).instanceState)}`);
-  }
-  if (code !== 0 && code !== 3) findings.push(`holdfast rollout ended with ${code}: ${stderr}`);
-  const isKilled = `${alive.length} of ${chosen.length} killed, rollout ended with ${code}`;
-  return { back, findings, isRolled: code === 0, isKilled };
+function findingsOf({ back, findings, failed, met, victim }: Kill): readonly string[] {
+  const isAllowed = met !== undefined && victim !== undefined && mayFail[met][victim];
+  return [
+    ...(typeof back === 'number' ? [] : [back]),
+    ...findings,
+    ...(isAllowed ? [] : failed.map((text) => `failed: ${text}`)),
+  ];
 }
 
 /** What is left of it, and whether the windows go on. */

@@ -10,8 +10,9 @@ import { modernClient } from './clients/http.ts';
 import { Caller } from './clients/load-client.ts';
 import { officialProcess } from './clients/official.ts';
 import { History } from './history.ts';
+import { type Instance, served } from './instance.ts';
 import { Orders } from './orders.ts';
-import { type Files, type Instance, served } from './world.ts';
+import type { Files } from './world.ts';
 
 export interface LightWorld extends AsyncDisposable {
   readonly home: GatewayHome;
@@ -26,16 +27,20 @@ export interface LightWorld extends AsyncDisposable {
 
 const rate = 20;
 
-export async function lightWorld(): Promise<LightWorld> {
+/** `install`: gives the program that is started, instead of the build. */
+export async function lightWorld(
+  install?: (home: GatewayHome) => Promise<string>,
+): Promise<LightWorld> {
   const folder = newFolder();
   const files = { ledger: join(folder, 'ledger'), starts: new Map<string, string>() };
   const own = { ...faultyStdio({ ledger: files.ledger }), concurrency: 64 };
   const home = await GatewayHome.create({ mcpServers: { own } });
-  const instance = await served(home);
+  const instance = await served(home, { main: await install?.(home) });
   const history = new History();
   const http = modernClient('modern, new', instance.url, history, false);
   const window = await officialProcess('window', home, history, ['connect', '--idle-end', '500']);
-  const taste = { isAsked: false, longEvery: 20, servers: ['own'] };
+  // Some long call is nearly always under way: a process that was replaced has something to end.
+  const taste = { isAsked: false, longEvery: 8, servers: ['own'] };
   const callers = [http, window].map(
     (one) => new Caller(one, history, new Orders(taste), rate / 2),
   );

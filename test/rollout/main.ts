@@ -7,12 +7,14 @@ import { conclude } from '../proof/report.ts';
 import { diceFrom } from '../support/pipelining-client.ts';
 import { killsIn } from './kills.ts';
 import { proveRollouts } from './rollouts.ts';
+import { proveVersions } from './versions.ts';
 
-const help = `npm run rollouts -- [--rollouts N] [--kills N] [--rate N] [--seed N] [--json FILE]
+const help = `npm run rollouts -- [--rollouts N] [--versions N] [--kills N] [--rate N] [--seed N] [--json FILE]
 
-Lets the installed version take over again and again while clients of all kinds call, then kills successor, incumbent, both and the
+Lets the installed version take over again and again while clients of all kinds call, between two versions, too, then kills successor, incumbent, both and the
 pid-holder in the middle of rollouts, and compares what clients were told with what servers have written down. Exit code 1 if a goal is missed.
   --rollouts N  of the instance (50); 0: none
+  --versions N  rollouts to another version and back (5 of each); 0: none
   --kills N     of the successor, of the incumbent, and of both (10 each); 0: none
   --rate N      calls of all clients in a second (200)
   --seed N      for the moments (at random)
@@ -21,16 +23,17 @@ Example: npm run rollouts -- --rollouts 10 --kills 0`;
 
 const wish = asked('rollouts', readWish);
 if (wish !== undefined) {
-  const { rollouts, kills, rate, seed, jsonFile } = wish;
+  const { rollouts, versions, kills, rate, seed, jsonFile } = wish;
   const progress = (text: string) => console.error(`rollouts: ${text}`);
   progress(`seed ${seed}`);
   const numbers = diceFrom(seed);
   const dice = () => numbers(10_000) / 10_000;
   const none = { figures: [], findings: [] };
   const rolled = rollouts === 0 ? none : await proveRollouts({ rollouts, rate, dice, progress });
+  const changed = versions === 0 ? none : await proveVersions({ turns: versions, progress });
   const killed = kills === 0 ? none : await killsIn({ kills, dice, progress });
-  const figures = [...rolled.figures, ...killed.figures];
-  const findings = [...rolled.findings, ...killed.findings];
+  const figures = [rolled, changed, killed].flatMap((one) => one.figures);
+  const findings = [rolled, changed, killed].flatMap((one) => one.findings);
   conclude({ title: `Rollouts, seed ${seed}`, figures, findings }, jsonFile);
 }
 
@@ -38,6 +41,7 @@ function readWish() {
   const { values } = parseArgs({
     options: {
       rollouts: { type: 'string', default: '50' },
+      versions: { type: 'string', default: '5' },
       kills: { type: 'string', default: '10' },
       rate: { type: 'string', default: '200' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
@@ -48,6 +52,7 @@ function readWish() {
   if (values.help) return help;
   return {
     rollouts: wholeNumber('rollouts', values.rollouts, 0),
+    versions: wholeNumber('versions', values.versions, 0),
     kills: wholeNumber('kills', values.kills, 0),
     rate: wholeNumber('rate', values.rate),
     seed: wholeNumber('seed', values.seed, 0),

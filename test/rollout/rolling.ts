@@ -2,9 +2,11 @@
 // client by SIGHUP, which is all that they hear.
 
 import { setTimeout as after } from 'node:timers/promises';
+import { ignored } from '../../src/kernel/contain.ts';
 import { statusOf } from '../support/connect-window.ts';
 import { until } from '../support/until.ts';
-import { processesOf, residentMiB } from './processes.ts';
+import { type MemoryLook, memoryOf } from './memory.ts';
+import { processesOf } from './processes.ts';
 import type { World } from './world.ts';
 
 export interface Rolled {
@@ -12,8 +14,7 @@ export interface Rolled {
   readonly done: number;
   readonly failures: readonly string[];
   readonly pausesMs: readonly number[];
-  /** Of pid-holder and serving process of the instance, in MiB, after each rollout. */
-  readonly memory: readonly { readonly holder: number; readonly serving: number }[];
+  readonly memory: readonly MemoryLook[];
   readonly mostFormers: number;
 }
 
@@ -26,42 +27,61 @@ export interface RollOptions {
 
 const servedMs = 20_000;
 
+/** One in so many follows while the process before still ends its work. */
+const quickEvery = 5;
+
 export async function roll(world: World, options: RollOptions): Promise<Rolled> {
-  const { home, instance, holders } = world;
+  const { home, instance } = world;
   const { rollouts, dice, progress } = options;
   const failures: string[] = [];
   const pausesMs: number[] = [];
-  const memory: Rolled['memory'][number][] = [];
+  const memory: MemoryLook[] = [];
   let mostFormers = 0;
   for (let number = 1; number <= rollouts; number += 1) {
-    await after(300 + dice() * 1_200);
+    await after(dice() * 1_000);
     try {
-      const others = [...holders].filter(([name]) => name !== 'instance');
-      const hangups = others.map(([, pid]) => hangUp(pid));
-      if (number % 5 === 0) await hangUpInstance(world);
-      else {
-        const { code, stdout, stderr } = await home.run(['rollout', '--json']);
-        if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
-        const done = JSON.parse(stdout) as { pauseMs: number; left: string[] };
-        pausesMs.push(done.pauseMs);
-        if (done.left.length > 0) failures.push(`rollout ${number} left ${done.left.join(', ')}`);
-      }
-      await Promise.all(hangups);
+      const pauseMs = await rollAll(world, number % quickEvery === 0);
+      if (pauseMs !== undefined) pausesMs.push(pauseMs);
     } catch (error) {
       failures.push(`rollout ${number}: ${String(error)}`);
     }
     const { serving } = await processesOf(instance.pid);
     mostFormers = Math.max(mostFormers, serving.length - 1);
-    const last = { holder: residentMiB(instance.pid), serving: residentMiB(serving.at(-1) ?? 0) };
-    memory.push(last);
+    const isQuick = number % quickEvery === quickEvery - 1;
+    if (!isQuick) memory.push(await memoryOf(instance, serving.at(-1) ?? 0, number));
     const { settled } = world.history;
     const wrong = settled.filter(({ outcome }) => outcome !== 'answered').length;
     progress(
-      `rollout ${number}: pause ${pausesMs.at(-1)} ms, ${settled.length} calls, ${wrong} wrong, ${serving.length} processes serve, ${Math.round(last.holder)} and ${Math.round(last.serving)} MiB`,
+      `rollout ${number}: pause ${pausesMs.at(-1)} ms, ${settled.length} calls, ${wrong} wrong, ${serving.length} processes served, ${memoryText(memory.at(-1))}`,
     );
   }
   const done = (await statusOf(home)).rollouts?.count ?? 0;
   return { done, failures, pausesMs, memory, mostFormers };
+}
+
+function memoryText(look: MemoryLook | undefined): string {
+  if (look === undefined) return 'no look at the memory';
+  const text = ({ used, resident }: MemoryLook['holder']) =>
+    `${used.toFixed(1)} of ${Math.round(resident)}`;
+  return `in use ${text(look.holder)} and ${text(look.serving)} MiB`;
+}
+
+/** All three gateways; the pause as the instance tells it, to whom asks by the command. */
+async function rollAll(world: World, isBySignal: boolean): Promise<number | undefined> {
+  const others = [...world.holders].filter(([name]) => name !== 'instance');
+  const hangups = Promise.all(others.map(([, pid]) => hangUp(pid)));
+  // It is awaited at the end, and may fail before.
+  hangups.catch(ignored);
+  try {
+    if (isBySignal) return void (await hangUpInstance(world));
+    const { code, stdout, stderr } = await world.home.run(['rollout', '--json']);
+    if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
+    const { pauseMs, left } = JSON.parse(stdout) as { pauseMs: number; left: string[] };
+    if (left.length > 0) throw new Error(`it has left ${left.join(', ')}`);
+    return pauseMs;
+  } finally {
+    await hangups;
+  }
 }
 
 /** A process serves that was not there before, and is the only one or the last. */

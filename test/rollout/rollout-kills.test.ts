@@ -2,9 +2,17 @@
 
 import { describe, expect, it } from 'vitest';
 import { diceFrom } from '../support/pipelining-client.ts';
-import { killed, killHolder, victims } from './kills.ts';
+import { killed, killHolder } from './kills.ts';
+import { type Phase, type Victim, victims } from './phases.ts';
 
 const testMs = 120_000;
+
+/** The command has every phase for each. */
+const plans: Readonly<Record<Victim, readonly Phase[]>> = {
+  successor: ['starting', 'taking over'],
+  incumbent: ['handing over', 'serving'],
+  both: ['starting', 'claimed'],
+};
 
 describe('kill -9 in the middle of a rollout', () => {
   it.each(victims)(
@@ -12,9 +20,9 @@ describe('kill -9 in the middle of a rollout', () => {
     async (victim) => {
       const numbers = diceFrom(victims.indexOf(victim) + 3);
       const dice = () => numbers(1_000) / 1_000;
-      const found = await killed(victim, 2, dice, () => {});
+      const found = await killed(victim, plans[victim], dice, () => {});
       expect(found.findings).toEqual([]);
-      expect(found.backMs).toHaveLength(2);
+      expect(found.kills.map(({ back }) => typeof back)).toEqual(['number', 'number']);
     },
     testMs,
   );

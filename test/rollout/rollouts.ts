@@ -1,13 +1,16 @@
 // Rollouts in turn under load, and their figures. `npm run rollouts` judges time and memory too; the short form in the
 // tests judges what clients saw and what servers did.
 
-import { atMost, exactly, type Figure, fact, type Report } from '../proof/report.ts';
+import { atLeast, atMost, exactly, type Figure, fact, type Report } from '../proof/report.ts';
 import { statusOf } from '../support/connect-window.ts';
 import { readStarts } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
+import { BusyMachine } from './busy-machine.ts';
+import type { History, Pause } from './history.ts';
 import { judge } from './judge.ts';
+import { median, memoryFigures } from './memory.ts';
 import { isAlive, processesNaming, processesOf } from './processes.ts';
-import { formersGone, type Rolled, roll } from './rolling.ts';
+import { formersGone, roll } from './rolling.ts';
 import { openWorld, type World } from './world.ts';
 
 export interface RolloutsSize {
@@ -19,9 +22,8 @@ export interface RolloutsSize {
 }
 
 const longestPauseMs = 1_000;
-const growthMiB = 20;
-/** Fewer say nothing about growth. */
-const fewestForGrowth = 12;
+/** Of the rate that was asked for. */
+const fullRate = 0.95;
 
 export async function proveRollouts(size: RolloutsSize): Promise<Report> {
   const world = await openWorld(size);
@@ -39,17 +41,20 @@ export async function proveRollouts(size: RolloutsSize): Promise<Report> {
 async function proved(world: World, size: RolloutsSize): Promise<Omit<Report, 'title'>> {
   await world.warm();
   const before = await serversOf(world);
+  using machine = new BusyMachine();
+  const began = performance.now();
   world.begin();
   const rolled = await roll(world, size);
+  const seconds = (performance.now() - began) / 1_000;
   await world.rest();
   const formers = await formersGone(world);
   const changed = await changesOf(before, world);
   const verdict = judge(world.history, world.files);
   const { calls, answered, failed, foreign, unanswered, lost, twice, hellosAgain, seen } = verdict;
-  const [pause] = world.history.pauses;
   const figures: readonly Figure[] = [
     exactly('rollouts of the instance', rolled.done, size.rollouts),
     fact('calls', calls),
+    atLeast('calls a second', Math.round(calls / seconds), Math.floor(size.rate * fullRate)),
     fact('answered', answered),
     exactly('calls without an answer', unanswered.length, 0),
     exactly('failed calls', failed.length, 0),
@@ -62,8 +67,8 @@ async function proved(world: World, size: RolloutsSize): Promise<Omit<Report, 't
     exactly('processes that still serve after the last', formers.length, 0),
     fact('most processes that served at once', rolled.mostFormers + 1),
     fact('median pause as the instance tells it, ms', Math.round(median(rolled.pausesMs))),
-    atMost('longest pause of a client, ms', Math.round(pause?.ms ?? 0), longestPauseMs),
-    ...memoryFigures(rolled),
+    ...pauseFigures(world.history, machine),
+    ...memoryFigures(rolled.memory, world.instance.log.sizes),
   ];
   const findings = [
     ...rolled.failures,
@@ -78,23 +83,23 @@ function firstOf(all: readonly string[]): readonly string[] {
   return all.slice(0, 20);
 }
 
-function memoryFigures({ memory }: Rolled): readonly Figure[] {
-  const names = { holder: 'pid-holder', serving: 'serving process' } as const;
-  const third = Math.floor(memory.length / 3);
-  return (['holder', 'serving'] as const).flatMap((who) => {
-    const all = memory.map((one) => one[who]);
-    const growth = median(all.slice(-third)) - median(all.slice(0, third));
-    const name = `growth of the ${names[who]}, MiB`;
-    const isLong = memory.length >= fewestForGrowth;
-    return [
-      fact(`memory of the ${names[who]}, MiB`, Math.round(median(all))),
-      ...(isLong ? [atMost(name, Math.round(growth), growthMiB)] : []),
-    ];
-  });
-}
-
-function median(all: readonly number[]): number {
-  return [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
+function pauseFigures({ pauses, waits }: History, machine: BusyMachine): readonly Figure[] {
+  const ms = (pause: Pause | undefined) =>
+    Math.round(pause === undefined ? 0 : pause.to - pause.from);
+  const own = pauses.filter(({ from, to }) => !machine.wasBusyWithOthers(from, to));
+  const at = (share: number) => Math.round(waits[Math.floor(waits.length * share)] ?? 0);
+  return [
+    atMost('longest pause of a client, ms', ms(own[0]), longestPauseMs),
+    fact('longest pause, also while others kept the machine busy, ms', ms(pauses[0])),
+    fact('pauses of 200 ms or more that others had a part in', pauses.length - own.length),
+    fact('pauses of 200 ms or more', pauses.length),
+    fact(
+      'wait for an answer, ms: p50, p99, longest',
+      [at(0.5), at(0.99), Math.round(waits.at(-1) ?? 0)].join(', '),
+    ),
+    fact('processor time that others took, %', Math.round(machine.shares.others * 100)),
+    fact('processor time that nobody took, %', Math.round(machine.shares.idle * 100)),
+  ];
 }
 
 interface Servers {

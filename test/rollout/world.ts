@@ -3,13 +3,14 @@
 
 import { join } from 'node:path';
 import { faultyHttp, faultyStdio } from '../support/faulty.ts';
-import { GatewayHome, type Started } from '../support/gateway-home.ts';
+import { GatewayHome } from '../support/gateway-home.ts';
 import { newFolder } from '../support/sqlite-place.ts';
 import { legacyClient, modernClient } from './clients/http.ts';
 import { Caller, type LoadClient } from './clients/load-client.ts';
 import { officialHttp, officialProcess } from './clients/official.ts';
 import { RawStdio } from './clients/raw-stdio.ts';
 import { History } from './history.ts';
+import { type Instance, served } from './instance.ts';
 import { Orders, type Taste } from './orders.ts';
 
 export interface Files {
@@ -32,13 +33,6 @@ export interface World extends AsyncDisposable {
   begin(): void;
   /** They stop, and what they have asked has ended. */
   rest(): Promise<void>;
-}
-
-/** `holdfast serve` over HTTP. */
-export interface Instance {
-  readonly url: string;
-  readonly pid: number;
-  readonly started: Started;
 }
 
 export interface WorldSize {
@@ -86,7 +80,7 @@ export async function openWorld({ rate }: WorldSize): Promise<World> {
   const home = await homeOf('instance');
   const official = await homeOf('stdio, official');
   const raw = await homeOf('stdio, raw');
-  const instance = await served(home);
+  const instance = await served(home, { isInspected: true });
   ends.push(() => instance.started.stop());
   const stdio = await officialProcess('stdio, official', official, history, ['serve', '--stdio']);
   const pipelining = await RawStdio.open('stdio, raw', raw, history);
@@ -147,13 +141,4 @@ async function answeredAll(client: LoadClient, orders: Orders): Promise<void> {
     const answer = (await client.call(order)) as { readonly isError?: boolean };
     if (answer.isError === true) throw new Error(`${client.name}: ${JSON.stringify(answer)}`);
   }
-}
-
-export async function served(home: GatewayHome): Promise<Instance> {
-  const started = home.start(['--listen', '127.0.0.1:0', '--json']);
-  await started.printed('\n');
-  const { url, pid } = JSON.parse(
-    started.stdout.slice(0, started.stdout.indexOf('\n')),
-  ) as Instance;
-  return { url, pid, started };
 }

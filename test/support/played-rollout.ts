@@ -43,6 +43,8 @@ export class PlayedRollout implements Disposable {
   readonly answers: unknown[] = [];
   /** Why successors were lost behind the fence. */
   readonly lost: RolloutCause[] = [];
+  /** Lines for whoever wants to see each step. */
+  readonly steps: string[] = [];
   /** What has happened, in order. */
   readonly said: string[] = [];
   readonly conductor: Conductor;
@@ -65,6 +67,7 @@ export class PlayedRollout implements Disposable {
       report: (result) => this.results.push(result),
       lost: (cause) => this.lost.push(cause),
       caught: (error) => this.caught.push(error),
+      progress: (text) => this.steps.push(text),
     };
     this.conductor = new Conductor(parts);
     this.conductor.serving();

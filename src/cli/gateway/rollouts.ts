@@ -6,7 +6,7 @@ import type { Caught } from '../../kernel/contain.ts';
 import type { Rolled } from '../../rollout/conductor.ts';
 import type { RolloutOutcome } from '../../rollout/rollout-state.ts';
 import { ServingRollouts, type ServingRolloutsParts } from '../../rollout/serving-rollouts.ts';
-import { remark, type Shell } from '../shell.ts';
+import { detail, remark, type Shell } from '../shell.ts';
 import type { ConfigInUse } from './config-in-use.ts';
 
 /** `hands`: the holder of this process, and how it hands over; absent: it has no holder. */
@@ -26,6 +26,7 @@ export function openRollouts(
     lost: ({ detail }) =>
       remark(shell, `${detail}, before it has taken over; another one is started`),
     caught,
+    progress: (text) => detail(shell, text),
     ...more,
   });
 }

@@ -22,13 +22,14 @@ import type { ServeOptions } from '../commands/serve.ts';
 import { disabledServers } from '../disabled-servers.ts';
 import type { Invocation } from '../invocation.ts';
 import { FailureLines } from '../render/failure-lines.ts';
-import { remark, type Shell } from '../shell.ts';
+import { detail, remark, type Shell } from '../shell.ts';
 import { openHost } from '../standalone.ts';
 import { ownStateDirectory, usableStateDirectory } from '../state-directory.ts';
 import { assertStillApproved } from '../trust-records.ts';
 import { letYoungGenerationGrow } from '../young-generation.ts';
 import { ConfigInUse } from './config-in-use.ts';
 import { followConfig } from './follow-config.ts';
+import { loadAhead } from './load-ahead.ts';
 import { claimedInstance } from './own-instance.ts';
 import type { Replicas } from './replicas.ts';
 import { Succession } from './rollout/succession.ts';
@@ -60,7 +61,7 @@ export async function serveConfig(
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
   const caught = (error: unknown) => void host.defects.caught('a rollout', error);
-  using succession = await successionOf(shell, caught);
+  using succession = await successionOf(shell, loaded, caught);
   using rollouts = openRollouts(shell, inUse, caught, succession && handsOf(succession));
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
@@ -130,6 +131,8 @@ export async function serveConfig(
     const afterFirstRequests = () => {
       letYoungGenerationGrow();
       serves();
+      // What cannot be loaded now is tried again when it is needed. A successor has loaded it already.
+      loadAhead(loaded.config).catch(ignored);
     };
     const onServing = () => {
       shell.holder?.serving();
@@ -161,17 +164,24 @@ export async function serveConfig(
 }
 
 /** Undefined where no holder has started this process. */
-async function successionOf(shell: Shell, caught: Caught): Promise<Succession | undefined> {
+async function successionOf(
+  shell: Shell,
+  { config }: LoadedConfig,
+  caught: Caught,
+): Promise<Succession | undefined> {
   const { holder, clock } = shell;
   if (holder === undefined) return undefined;
   // What cannot be loaded is found before anything is taken over.
-  if (holder.isSuccessor)
+  if (holder.isSuccessor) {
     await Promise.all([
       import('../../host/create-host.ts'),
       import('./serve-http.ts'),
       import('./serve-broker.ts'),
+      loadAhead(config),
     ]);
-  return await Succession.open({ holder, clock, program: ownIdentity().version, caught });
+  }
+  const progress = (text: string) => detail(shell, text);
+  return await Succession.open({ holder, clock, program: ownIdentity().version, caught, progress });
 }
 
 function handsOf(succession: Succession) {

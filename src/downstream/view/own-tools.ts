@@ -2,6 +2,7 @@
 // through which all others are reached. They are answered here and go to no server, except what
 // call_tool calls, which is processed like every call, with the caller's own bytes.
 
+import { loadSearch } from '../../catalog/lazy-search.ts';
 import { readCallTool } from '../../host-tools/call-tool.ts';
 import { callHostTool, hostToolDefinition, hostToolNames } from '../../host-tools/host-tools.ts';
 import { describedTool, searchResult } from '../../host-tools/search-results.ts';
@@ -135,7 +136,7 @@ async function search(gateway: Gateway, incoming: Incoming): Promise<void> {
   const question = readSearchTools(argumentsOf(incoming));
   if (question.kind === 'invalid') return refuse(incoming, question.message);
   const { view } = gateway;
-  const { ToolSearch } = await import('../../catalog/search.ts');
+  const { ToolSearch } = await loadSearch();
   // What is seen is decided when the servers were asked; nothing is waited for after that.
   const served = await view.searchable(incoming, question.server);
   const { tools } = view.of(incoming.principal);

@@ -2,7 +2,10 @@
 // costs more time and memory than everything else at the start. Requests wait until it is loaded,
 // and can still be cancelled; nothing has been sent before.
 
+import { loadedOnce } from '../../kernel/loaded-once.ts';
 import type { HttpClient, HttpInFlight, HttpListener, HttpRequest } from './http-client.ts';
+
+export const loadHttpClient = loadedOnce(() => import('./http-client.ts'));
 
 export class LazyHttpClient implements HttpClient {
   #client: HttpClient | undefined;
@@ -35,7 +38,7 @@ export class LazyHttpClient implements HttpClient {
   }
 
   #load(): Promise<HttpClient> {
-    this.#loading ??= this.#import().catch((error: unknown) => {
+    this.#loading ??= this.#create().catch((error: unknown) => {
       // Too many open files, perhaps: the next request tries again.
       this.#loading = undefined;
       throw error;
@@ -43,8 +46,8 @@ export class LazyHttpClient implements HttpClient {
     return this.#loading;
   }
 
-  async #import(): Promise<HttpClient> {
-    const { createHttpClient } = await import('./http-client.ts');
+  async #create(): Promise<HttpClient> {
+    const { createHttpClient } = await loadHttpClient();
     this.#client = createHttpClient();
     return this.#client;
   }

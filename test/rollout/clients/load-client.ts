@@ -1,5 +1,6 @@
-// A client of the load of a rollout's proof: how it is called, and the loop in which it asks. Long calls and questions
-// run beside the short ones, so that a pause between two short answers is one of the gateway.
+// A client of the load of a rollout's proof: how it is called, and the loop in which it asks. Each call begins when it
+// is due, whether the one before was answered or not: what a gateway does not answer for half a second is asked for all the
+// same, and the rate is that of the proof, not that of the answers.
 
 import { ignored } from '../../../src/kernel/contain.ts';
 import type { History, Order } from '../history.ts';
@@ -17,7 +18,8 @@ export const askable = { elicitation: { form: {} } };
 export class Caller {
   readonly #client: LoadClient;
   readonly #history: History;
-  readonly #beside = new Set<Promise<void>>();
+  /** At most `mostOpen`. */
+  readonly #open = new Set<Promise<void>>();
   readonly #loop: Promise<void>;
   #isOver = false;
 
@@ -36,24 +38,18 @@ export class Caller {
 
   async #ended(): Promise<void> {
     await this.#loop;
-    await Promise.all(this.#beside);
+    await Promise.all(this.#open);
   }
 
   async #run(orders: Orders, everyMs: number): Promise<void> {
-    for (
-      let due = performance.now();
-      !this.#isOver;
-      due = Math.max(due, performance.now() - everyMs)
-    ) {
-      const order = orders.next();
-      const done = this.#one(order);
-      if (order.kind === 'long' || order.kind === 'question') {
-        this.#beside.add(done);
-        // It never rejects.
-        done.then(() => void this.#beside.delete(done)).catch(ignored);
-      } else await done;
-      due += everyMs;
-      await after(due - performance.now());
+    const began = performance.now();
+    for (let number = 0; !this.#isOver; number += 1) {
+      await after(began + number * everyMs - performance.now());
+      const done = this.#one(orders.next());
+      this.#open.add(done);
+      // It never rejects.
+      done.then(() => void this.#open.delete(done)).catch(ignored);
+      if (this.#open.size >= mostOpen) await Promise.race(this.#open);
     }
   }
 
@@ -67,6 +63,8 @@ export class Caller {
   }
 }
 
+/** What a client waits for at once; in a pause of a second there are about twenty. */
+const mostOpen = 64;
 const endMs = 15_000;
 
 function after(ms: number): Promise<void> {

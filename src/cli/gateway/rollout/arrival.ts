@@ -23,7 +23,7 @@ export class Arrival {
   /** Resolves when it serves. */
   readonly #done: Promise<void>;
 
-  constructor(holder: HolderClient, program: string) {
+  constructor(holder: HolderClient, program: string, progress: (text: string) => void) {
     this.link = linkOver(holder.link());
     this.#done = succeed({
       link: this.link,
@@ -43,7 +43,11 @@ export class Arrival {
           },
         };
       },
-      claim: () => holder.claim(),
+      claim: async () => {
+        const isOurs = await holder.claim();
+        if (isOurs) progress(`process ${process.pid} is the serving process`);
+        return isOurs;
+      },
       passedOn: (wish) => this.passedOn(wish),
     });
     this.#done.catch((error: unknown) => this.failed(error));

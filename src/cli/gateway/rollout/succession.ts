@@ -40,6 +40,8 @@ export interface SuccessionParts {
   readonly clock: Clock;
   readonly program: string;
   readonly caught: Caught;
+  /** Each step in a line. */
+  readonly progress: (text: string) => void;
 }
 
 const hostPart = 'host';
@@ -94,13 +96,13 @@ export class Succession implements HandOver, Disposable {
 
   /** For a successor it resolves at the fence. Throws a Fault. */
   static async open(parts: SuccessionParts): Promise<Succession> {
-    const { holder, program, clock, caught } = parts;
+    const { holder, program, clock, caught, progress } = parts;
     // From the beginning: connections come another way than what is said about them.
     const sockets = new PassedSockets(holder);
     if (!holder.isSuccessor) {
       return new Succession(parts, { sockets, neighbours: new Neighbours({ clock, caught }) });
     }
-    const arrival = new Arrival(holder, program);
+    const arrival = new Arrival(holder, program, progress);
     const yours = await arrival.yours();
     const key = await keyFrom(arrival.link);
     const neighbours = new Neighbours({ clock, caught, key });

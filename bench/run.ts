@@ -8,19 +8,22 @@ import { asked, wholeNumber } from '../test/proof/asked.ts';
 import { benchBroker } from './broker/bench.ts';
 import { benchConnect } from './connect.ts';
 import { benchGateway } from './gateway/bench.ts';
-import { benchBuilds } from './gateway/builds.ts';
+import { benchBuilds, benchHolder } from './gateway/builds.ts';
 import { benchLibrary } from './library/bench.ts';
 import { benchRoles } from './roles.ts';
 import { benchStartup } from './startup.ts';
 
-const help = `npm run bench -- [library|gateway|startup|connect|roles|broker|builds]... [--quick] [--rounds N] [--base DIR]
+const help = `npm run bench -- [library|gateway|holder|startup|connect|roles|broker|builds]... [--quick] [--rounds N] [--base DIR]
 
 Measures this build and prints the figures. Exit code 1 if a goal is missed. Without a name: library,
-gateway, startup, connect, roles and broker, and builds if there is a --base.
+gateway, holder (its cost), startup, connect, roles and broker, and builds if there is a --base.
   --quick       3 rounds
   --rounds N    how many rounds (15)
   --base DIR    another build of Holdfast (a dist folder), which builds compares with this one
 Example: npm run bench -- gateway --quick`;
+
+/** What needs nothing to compare with. */
+const alone = ['library', 'gateway', 'holder', 'startup', 'connect', 'roles', 'broker'];
 
 interface Wish {
   readonly names: readonly string[];
@@ -34,6 +37,7 @@ if (wish !== undefined) {
   const benches = new Map<string, () => Promise<boolean>>([
     ['library', () => benchLibrary(rounds)],
     ['gateway', () => benchGateway({ rounds, seconds: 1 })],
+    ['holder', () => benchHolder({ rounds, seconds: 1 })],
     ['startup', () => benchStartup(rounds)],
     ['connect', () => benchConnect(rounds)],
     ['roles', () => benchRoles(rounds)],
@@ -65,7 +69,7 @@ function readWish(): Wish | string {
 }
 
 function problemOf(names: readonly string[], base: string | undefined): string | undefined {
-  const known = new Set(['library', 'gateway', 'startup', 'connect', 'roles', 'broker', 'builds']);
+  const known = new Set([...alone, 'builds']);
   const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined) return `there is no benchmark "${unknown}"`;
   if (names.includes('builds') && base === undefined) return 'builds needs --base DIR';

@@ -13,18 +13,20 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { tinyServer } from '../test/support/gateway-tiny-server.ts';
-import { descendantsOf, residentMb } from './gateway/procfs.ts';
+import { descendantsOf, residentMb, togetherMb } from './gateway/procfs.ts';
 import { median } from './ratios.ts';
 
 const servers = 100;
 const toolsPerServer = 5;
-const goals = { listeningMs: 300, listMs: 20, idleMb: 90 } as const;
+const goals = { listeningMs: 300, listMs: 20, idleMb: 110 } as const;
 const main = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
 interface Sample {
   readonly listeningMs: number;
   readonly listMs: number;
   readonly idleMb: number;
+  /** With the pages that two processes share counted for each. */
+  readonly residentMb: number;
 }
 
 /** True if every goal is met. */
@@ -38,17 +40,24 @@ export async function benchStartup(rounds: number): Promise<boolean> {
     console.log(
       `\nA gateway with ${servers} servers, medians of ${rounds} starts (lowest-highest):`,
     );
+    const resident = median(samples.map((sample) => sample.residentMb));
+    console.log(`         sum of what is resident of each process: ${resident.toFixed(1)} MB`);
     return [
       judge('listening after', 'ms', 'listeningMs', samples),
       judge('tools/list from the kept catalogue', 'ms', 'listMs', samples),
-      judge('resident when idle, with the reaper', 'MB', 'idleMb', samples),
+      judge('pid-holder, serving process and reaper when idle', 'MB', 'idleMb', samples),
     ].every((isMet) => isMet);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function judge(title: string, unit: string, figure: keyof Sample, samples: readonly Sample[]) {
+function judge(
+  title: string,
+  unit: string,
+  figure: keyof typeof goals,
+  samples: readonly Sample[],
+) {
   const values = samples.map((sample) => sample[figure]);
   const [middle, low, high] = [median(values), Math.min(...values), Math.max(...values)].map(
     (value) => value.toFixed(1),
@@ -116,22 +125,24 @@ async function measure(folder: string): Promise<Sample> {
   const call = { name: 'server-7__tool_1', arguments: {} };
   const key = { 'holdfast/idempotencyKey': `start-${running.pid}` };
   await post(running.url, 'tools/call', call, key);
-  const idleMb = await idleSize(running.pid);
+  const sizes = await idleSizes(running.pid);
   await stop(running);
-  return { listeningMs: running.listeningMs, listMs, idleMb };
+  return { listeningMs: running.listeningMs, listMs, ...sizes };
 }
 
 /** The serving process and the reaper are all that a gateway has below it. */
 const own = 2;
 
 /** Once there is nothing else. */
-async function idleSize(pid: number): Promise<number> {
+async function idleSizes(pid: number): Promise<Pick<Sample, 'idleMb' | 'residentMb'>> {
   let beside = descendantsOf(pid);
   while (beside.length !== own) {
     await pause(50);
     beside = descendantsOf(pid);
   }
-  return [pid, ...beside].map(residentMb).reduce((sum, size) => sum + size, 0);
+  const all = [pid, ...beside];
+  const sum = all.map(residentMb).reduce((total, size) => total + size, 0);
+  return { idleMb: togetherMb(all), residentMb: sum };
 }
 
 // --- one client ----------------------------------------------------------------------------

@@ -1,23 +1,32 @@
-// Two builds of Holdfast as subjects of one run: this one and the one that `--base` names. What counts is
-// the processor time of a call, because it depends least on what else the machine does. A round measures
-// base, new, new, base, once or more often; of the ratios of the rounds the median counts, with its interval: the order
-// statistics between which the true median lies with a confidence of 95 %.
+// Holdfast compared with itself in one run: two builds, this one and the one that `--base` names, or this one with and
+// without its pid-holder. What counts is the processor time of a call, because it depends least on what else the machine
+// does. A round measures base, new, new, base, once or more often; of the ratios of the rounds the median counts, with
+// its interval: the order statistics between which the true median lies with a confidence of 95 %.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Goals } from '../goals.ts';
 import { median } from '../ratios.ts';
-import { builtHere, holdfastInSession, holdfastOnHttp, holdfastOnStdio } from './holdfast.ts';
+import {
+  holdfastInSession,
+  holdfastOnHttp,
+  holdfastOnStdio,
+  type Variant,
+  variantHere,
+} from './holdfast.ts';
 import { httpGenerator } from './http-generator.ts';
 import { startOnHttp } from './http-subject.ts';
 import { bigText, type Load, manyAtOnce } from './load.ts';
 import { startOnStdio } from './stdio-subject.ts';
 import { type Subject, sample } from './subject.ts';
 
-export interface BuildsEffort {
+export interface ComparedEffort {
   readonly rounds: number;
   readonly seconds: number;
+}
+
+export interface BuildsEffort extends ComparedEffort {
   /** The folder of the build that is compared with. */
   readonly base: string;
 }
@@ -26,7 +35,7 @@ const goal = 1.05;
 
 interface Way {
   readonly way: string;
-  readonly start: (folder: string, build: string) => Promise<Subject>;
+  readonly start: (folder: string, variant: Variant) => Promise<Subject>;
   readonly loads: readonly Load[];
   /** Seconds of one measurement. */
   readonly slice: number;
@@ -38,27 +47,40 @@ interface Way {
 const shortSliceSeconds = 0.25;
 
 /** Says whether no way of calling became dearer. */
-export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Promise<boolean> {
+export function benchBuilds({ base, ...effort }: BuildsEffort): Promise<boolean> {
+  return isAsCheap('of the base', { build: resolve(base) }, effort);
+}
+
+/** Says whether no way of calling is dearer below a pid-holder, whose own processor time counts as well. */
+export function benchHolder(effort: ComparedEffort): Promise<boolean> {
+  return isAsCheap('of that without a pid-holder', { ...variantHere, hasHolder: false }, effort);
+}
+
+async function isAsCheap(
+  title: string,
+  base: Variant,
+  { rounds, seconds }: ComparedEffort,
+): Promise<boolean> {
   const goals = new Goals();
   const generator = httpGenerator();
   const ways: readonly Way[] = [
     {
       way: 'stdio',
-      start: async (at, build) => startOnStdio(holdfastOnStdio(at, build)),
+      start: async (at, variant) => startOnStdio(holdfastOnStdio(at, variant)),
       loads: [manyAtOnce, bigText],
       slice: shortSliceSeconds,
       turns: Math.ceil(seconds / shortSliceSeconds),
     },
     {
       way: 'HTTP',
-      start: (at, build) => startOnHttp(holdfastOnHttp(at, 'none', build), generator),
+      start: (at, variant) => startOnHttp(holdfastOnHttp(at, 'none', variant), generator),
       loads: [manyAtOnce],
       slice: seconds,
       turns: 2,
     },
     {
       way: 'session',
-      start: (at, build) => startOnHttp(holdfastInSession(at, build), generator),
+      start: (at, variant) => startOnHttp(holdfastInSession(at, variant), generator),
       loads: [manyAtOnce],
       slice: seconds,
       turns: 2,
@@ -67,9 +89,9 @@ export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Prom
   for (const one of ways) {
     const { way, loads } = one;
     const ratios = new Map<Load, number[]>(loads.map((load) => [load, []]));
-    for (let round = 0; round < rounds; round += 1) await measureRound(one, resolve(base), ratios);
+    for (let round = 0; round < rounds; round += 1) await measureRound(one, base, ratios);
     for (const [load, found] of ratios) {
-      goals.atMost(goal, `${way}, ${load.title}: CPU per call, of the base`, ratioOf(found));
+      goals.atMost(goal, `${way}, ${load.title}: CPU per call, ${title},`, ratioOf(found));
     }
   }
   return goals.allMet;
@@ -81,7 +103,7 @@ export async function benchBuilds({ rounds, seconds, base }: BuildsEffort): Prom
  */
 async function measureRound(
   { start, slice, turns }: Way,
-  base: string,
+  base: Variant,
   ratios: ReadonlyMap<Load, number[]>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
@@ -89,7 +111,7 @@ async function measureRound(
   try {
     const before = await start(join(folder, 'base'), base);
     subjects.push(before);
-    const after = await start(join(folder, 'new'), builtHere);
+    const after = await start(join(folder, 'new'), variantHere);
     subjects.push(after);
     for (const [load, found] of ratios) {
       const cost = async (subject: Subject) => (await sample(subject, load, slice)).cpuUsPerCall;

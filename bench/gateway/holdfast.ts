@@ -10,32 +10,41 @@ import type { HttpCommand } from './http-subject.ts';
 import { leanServer } from './lean-server.ts';
 import type { StdioCommand } from './stdio-subject.ts';
 
-export const builtHere = fileURLToPath(new URL('../../dist', import.meta.url));
+export interface Variant {
+  /** A `dist` folder. */
+  readonly build: string;
+  /** True, if absent. */
+  readonly hasHolder?: boolean;
+}
+
+const builtHere = fileURLToPath(new URL('../../dist', import.meta.url));
+export const variantHere: Variant = { build: builtHere };
 const prefix = 'lean__';
 
-export function holdfastOnStdio(folder: string, build = builtHere): StdioCommand {
+export function holdfastOnStdio(folder: string, variant = variantHere): StdioCommand {
   const { config, env } = home(join(folder, 'stdio'), 'none');
   return {
     name: 'holdfast',
-    args: [programOf(build), 'serve', '--stdio', '--config', config],
+    args: [...serve(variant), '--stdio', '--config', config],
     env,
     prefix,
   };
 }
 
 /** A window: an instance is started if none runs. */
-export function holdfastConnect(folder: string, build = builtHere): StdioCommand {
+export function holdfastConnect(folder: string): StdioCommand {
   const { config, env } = home(join(folder, 'connect'), 'none');
-  return { name: 'connect', args: [programOf(build), 'connect', '--config', config], env, prefix };
+  const args = [programOf(builtHere), 'connect', '--config', config];
+  return { name: 'connect', args, env, prefix };
 }
 
 export function holdfastOnHttp(
   folder: string,
   auth: 'none' | 'token',
-  build = builtHere,
+  variant = variantHere,
 ): HttpCommand {
   const name = auth === 'none' ? 'holdfast' : 'holdfast, token';
-  return { ...served(join(folder, auth), auth, build), name, dialect: 'modern' };
+  return { ...served(join(folder, auth), auth, variant), name, dialect: 'modern' };
 }
 
 /** With a token whose role has these patterns. */
@@ -51,18 +60,22 @@ export function holdfastWithRole(folder: string, allow: readonly string[]): Http
 }
 
 /** The same for legacy clients: all calls belong to one session. */
-export function holdfastInSession(folder: string, build = builtHere): HttpCommand {
+export function holdfastInSession(folder: string, variant = variantHere): HttpCommand {
   const name = 'holdfast, session';
-  return { ...served(join(folder, 'session'), 'none', build), name, dialect: 'session' };
+  return { ...served(join(folder, 'session'), 'none', variant), name, dialect: 'session' };
 }
 
 function programOf(build: string): string {
   return join(build, 'cli', 'main.js');
 }
 
-function served(folder: string, auth: 'none' | 'token', build: string) {
+function serve({ build, hasHolder = true }: Variant): readonly string[] {
+  return [programOf(build), 'serve', ...(hasHolder ? [] : ['--no-holder'])];
+}
+
+function served(folder: string, auth: 'none' | 'token', variant: Variant) {
   const { config, env } = home(folder, auth);
-  const args = [programOf(build), 'serve', '--config', config, '--listen', '127.0.0.1:0', '--json'];
+  const args = [...serve(variant), '--config', config, '--listen', '127.0.0.1:0', '--json'];
   return { args, env, prefix };
 }
 

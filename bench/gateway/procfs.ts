@@ -25,6 +25,41 @@ export function residentMb(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
+/**
+ * What these processes take together: what is their own, and of each file that several have mapped (Node's program and
+ * the system's libraries) the pages once, as many as the one that has most of them.
+ */
+export function togetherMb(pids: readonly number[]): number {
+  let kilobytes = 0;
+  const files = new Map<string, number>();
+  for (const pid of pids) {
+    const resident = new Map<string, number>();
+    for (const { file, own, all } of mappingsOf(pid)) {
+      kilobytes += own;
+      resident.set(file, (resident.get(file) ?? 0) + all - own);
+    }
+    for (const [file, size] of resident) files.set(file, Math.max(files.get(file) ?? 0, size));
+  }
+  return [...files.values()].reduce((sum, size) => sum + size, kilobytes) / 1024;
+}
+
+interface Mapping {
+  readonly file: string;
+  /** Kilobytes that belong to the process alone: the heap, and changed pages of a file. */
+  readonly own: number;
+  /** Resident, in kilobytes. */
+  readonly all: number;
+}
+
+function mappingsOf(pid: number): readonly Mapping[] {
+  const text = readFileSync(`/proc/${pid}/smaps`, 'utf8');
+  return text.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m).map((mapping) => ({
+    file: /^(?:\S+ +){5}(.*)$/m.exec(mapping)?.[1] ?? '',
+    own: Number(/^Anonymous: +(\d+) kB$/m.exec(mapping)?.[1] ?? 0),
+    all: Number(/^Rss: +(\d+) kB$/m.exec(mapping)?.[1] ?? 0),
+  }));
+}
+
 export function descendantsOf(pid: number): readonly number[] {
   const parents = new Map<number, number>();
   for (const entry of readdirSync('/proc')) {

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { leftOutTests } from './test/support/left-out.ts';
 
 /** What takes longest, in this order: begun first, they leave nobody waiting at the end. */
 const longest = [
@@ -67,6 +68,7 @@ export default defineConfig({
           include: [
             'test/{integration,simulation,conformance,chaos,crash,fuzz,slow-clients,strangers,fleet,rollout,load,interop,controls,proof,types}/**/*.test.ts',
           ],
+          exclude: ['**/node_modules/**', ...leftOutTests()],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // A worker that is started again for each of a hundred files costs two cores 20 seconds.

@@ -102,10 +102,11 @@ export class Leases {
     return { pinned, idleMs: idleSince === null ? null : this.#clock.now() - idleSince };
   }
 
-  /** As it was in the process before this one; whoever used it there has no hold here. */
+  /** As it was in the process before this one; who still uses it there has to hold it here before. */
   restore({ pinned, idleMs }: HandedLeases): void {
-    const idleSince = pinned ? null : this.#clock.now() - (idleMs ?? 0);
-    this.#state = { pinned, held: this.#state.held, idleSince };
+    const { held } = this.#state;
+    const idleSince = pinned || held > 0 ? null : this.#clock.now() - (idleMs ?? 0);
+    this.#state = { pinned, held, idleSince };
     this.#dispatch({ kind: 'elapsed', at: this.#clock.now() });
   }
 

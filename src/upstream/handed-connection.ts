@@ -79,6 +79,8 @@ export interface FormerCalls {
   readonly below: number;
   /** Whether it, or a former of its own, has open exchanges. */
   readonly mayHaveCalls: boolean;
+  /** Calls `changed` whenever that is different; absent: only `over` tells. */
+  watch?(changed: () => void): void;
   /** Resolves when it will have none any more, also because it is gone. */
   readonly over?: Promise<void>;
   heard(line: Buffer): void;

@@ -49,6 +49,29 @@ describe('a host that was handed over', () => {
     expect(first.servers.a.children).toHaveLength(1);
   });
 
+  it.each([0, 10_000])(
+    'keeps its server until they have ended, whose idle time of %d ms begins then #rollout',
+    async (keepAliveMs) => {
+      const scripts = { a: plain };
+      const config = { a: { keepAliveMs } };
+      const first = newGateway(scripts, { config });
+      const slow = first.legacy().request('tools/call', call('a__slow'));
+      await settled();
+      const next = await nextHost(first, scripts, { config });
+      await next.clock.advanceAsync(60_000);
+      next.host.find('a').supervisor.evict();
+      await next.clock.advanceAsync(60_000);
+      const { child } = first.servers.a;
+      expect(child.isGone).toBe(false);
+      child.answer(child.last('tools/call'), text('late'));
+      await settled();
+      expect(slow.result).toEqual(text('late'));
+      await next.clock.advanceAsync(keepAliveMs + 1_000);
+      expect(child.isGone).toBe(true);
+      expect(restartsOf(next)).toBe(0);
+    },
+  );
+
   it('tells the calls of both when the server is lost, and counts that once', async () => {
     const scripts = { a: plain };
     const first = newGateway(scripts);

@@ -11,6 +11,7 @@ import type { Server } from '../servers/server.ts';
 import type { Standings } from '../servers/standings.ts';
 import type { WrittenTask } from '../tasks/begun-task.ts';
 import type { HandOverTo, RestoredConnection } from './handed-host.ts';
+import { holdForFormer } from './held-for-former.ts';
 import type { ServerState, SlotState } from './host-state.ts';
 import type { RestoredClients } from './restored-clients.ts';
 import { aimFrom, restoreLists, writtenAim, writtenLists } from './written-lists.ts';
@@ -175,6 +176,8 @@ function restoreSlot(
   if (id !== null && connection !== undefined) {
     const client = users?.client == null ? undefined : clients.of(users.client);
     const tasks = tasksOn(id);
+    // Before its idle time goes on.
+    if (connection.former) holdForFormer(connection.former, slot.supervisor.leases);
     adopted = maker.expect(slot, { connection, users, client, told, isSpent, tasks });
   }
   const leases = isPinChanged ? { ...supervisor.leases, pinned: false } : supervisor.leases;

@@ -155,11 +155,12 @@ export class TakenServers {
 /** The calls of the former on one server. */
 class TakenServer implements FormerCalls {
   readonly below: number;
-  mayHaveCalls: boolean;
   readonly over: Promise<void>;
   readonly handed: HandedConnection;
   readonly #link: Link;
   readonly #id: number;
+  #mayHaveCalls: boolean;
+  #changed: () => void = ignored;
   #connection: AdoptedConnection | undefined;
   /** What the former says before the connection is in use here; a moment. */
   #early: Buffer[] = [];
@@ -169,8 +170,22 @@ class TakenServer implements FormerCalls {
     this.#id = id;
     this.handed = handed;
     this.below = firstIdAfter(handed.state);
-    this.mayHaveCalls = mayHaveCalls;
+    this.#mayHaveCalls = mayHaveCalls;
     this.over = link.closed;
+  }
+
+  get mayHaveCalls(): boolean {
+    return this.#mayHaveCalls;
+  }
+
+  watch(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  #set(mayHaveCalls: boolean): void {
+    if (mayHaveCalls === this.#mayHaveCalls) return;
+    this.#mayHaveCalls = mayHaveCalls;
+    this.#changed();
   }
 
   adopted(connection: AdoptedConnection): void {
@@ -181,13 +196,13 @@ class TakenServer implements FormerCalls {
   }
 
   line(line: Buffer): void {
-    this.mayHaveCalls = true;
+    this.#set(true);
     if (this.#connection === undefined) this.#early.push(line);
     else this.#connection.writeForFormer(line);
   }
 
   empty(): void {
-    this.mayHaveCalls = false;
+    this.#set(false);
   }
 
   heard(line: Buffer): void {

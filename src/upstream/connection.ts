@@ -86,6 +86,11 @@ export interface ConnectionListener {
   notification(message: Message, about: Exchange | undefined, from: Connection): void;
   /** A request of the server to its client (legacy); answered by `respond`, once, in its own time. */
   asked(message: Message, about: Exchange | undefined, from: Connection): void;
+  /**
+   * Whether it is about a task that clients of this process have, whoever began its call; absent: about none. Asked where
+   * the serving process before this one has calls on the same server.
+   */
+  isOfTask?(message: Message, from: Connection): boolean;
   /** The stream of what it says unasked was away for a while: something may not have been heard. */
   missed(from: Connection): void;
   noise(noise: Noise): void;

@@ -1,7 +1,7 @@
 // At the successor of a rollout: which messages of a server belong to calls of the serving process
-// before it. An answer or progress shows it by its number; a request of the server belongs to
-// whoever has calls of clients there, and cannot be assigned if both have. What belongs to the
-// former is passed on as the line that it was.
+// before it. An answer or progress shows it by its number, unless the call has become a task, which
+// was handed over; a request of the server belongs to whoever has calls of clients there, and cannot
+// be assigned if both have. What belongs to the former is passed on as the line that it was.
 
 import { type Clock, within } from '../kernel/clock.ts';
 import { contain, ignored } from '../kernel/contain.ts';
@@ -22,14 +22,22 @@ const lineFeed = 0x0a;
 /** Who was asked; for the former the id as the server wrote it. */
 type Asked = { readonly isOurs: true } | { readonly isOurs: false; readonly id: string };
 
+export interface FormerMessagesParts {
+  /** Answers the server. */
+  readonly respond: (answer: Buffer) => void;
+  /** Whether it is about a task that clients of this process have. */
+  readonly isOfTask: (message: Message) => boolean;
+}
+
 export class FormerMessages {
   readonly #former: FormerCalls;
+  readonly #isOfTask: (message: Message) => boolean;
   /** By the server's id; at most `rememberedIds`. */
   readonly #asked = new Map<Id, Asked>();
 
-  /** `respond` answers the server. */
-  constructor(former: FormerCalls, respond: (answer: Buffer) => void) {
+  constructor(former: FormerCalls, { respond, isOfTask }: FormerMessagesParts) {
     this.#former = former;
+    this.#isOfTask = isOfTask;
     const over = () => {
       for (const answer of this.#refusals()) respond(answer);
     };
@@ -78,7 +86,7 @@ export class FormerMessages {
 
   /** Passes a request of the server on, unless a client of ours may be meant. */
   takesRequest(message: Message, hasOurs: boolean): boolean {
-    const isTheirs = this.mayHaveCalls && !hasOurs;
+    const isTheirs = this.mayHaveCalls && !hasOurs && !this.#isOfTask(message);
     const { id } = message;
     if (id !== undefined && id !== null) {
       this.#remember(id, isTheirs ? { isOurs: false, id: idText(message) } : { isOurs: true });
@@ -105,10 +113,12 @@ export class FormerMessages {
     }
   }
 
-  #isAboutTheirs({ method, paramsObject, bytes }: Message): boolean {
+  #isAboutTheirs(message: Message): boolean {
+    const { method, paramsObject, bytes } = message;
     if (method === 'notifications/progress') {
       const span = paramsObject?.get('progressToken');
-      return span !== undefined && this.has(numberOf(bytes, span));
+      const isTheirs = span !== undefined && this.has(numberOf(bytes, span));
+      return isTheirs && !this.#isOfTask(message);
     }
     if (method !== 'notifications/cancelled') return false;
     const span = paramsObject?.get('requestId');

@@ -279,7 +279,11 @@ export abstract class ServerConnection<Parts extends ConnectionParts> implements
   /** Goes on where the former was. */
   protected continues(state: ConnectionState, calls: FormerCalls | undefined): void {
     this.conversation.continueFrom(calls?.below ?? firstIdAfter(state));
-    if (calls) this.former = new FormerMessages(calls, (answer) => this.respond(answer));
+    if (calls === undefined) return;
+    this.former = new FormerMessages(calls, {
+      respond: (answer) => this.respond(answer),
+      isOfTask: (message) => this.listener.isOfTask?.(message, this) ?? false,
+    });
   }
 
   /** What ends together with a connection that is lost. */

@@ -48,6 +48,14 @@ const plain: Script = {
   },
 };
 
+const deaf = {
+  listChanged: () => {},
+  updated: () => {},
+  serversChanged: () => {},
+  settingsChanged: () => {},
+  policyChanged: () => {},
+};
+
 const question = { message: 'who?', requestedSchema: {} };
 
 describe('which client a server means, after a hand-over', () => {
@@ -202,6 +210,36 @@ describe('a task that was begun', () => {
     expect(child.heardAs('tasks/cancel')).toHaveLength(1);
     await next.clock.advanceAsync(1_500);
     expect(child.isGone).toBe(true);
+  });
+
+  it('hears its progress and is asked its questions in the next process, also while the former has another call #tasks', async () => {
+    const scripts = { a: { ...script, tools: [...(script.tools ?? []), tool('slow')] } };
+    const first = newGateway(scripts);
+    const peer = first.legacy();
+    const _meta = { progressToken: 'mine' };
+    peer.request('tools/call', { name: 'a__work', task: { ttl: 60_000 }, _meta });
+    await settled();
+    const { child } = first.servers.a;
+    const { progressToken } = child.last('tools/call').params['_meta'] as Record<string, unknown>;
+    first.servers.a.script = { ...scripts.a, on: { 'tools/call': () => undefined } };
+    const other = new PlayedClient('other');
+    first.host.carry(callOf(other, 'slow')).catch(() => {});
+    await settled();
+    const task = first.host.tasks.get(1);
+    if (!task) throw new Error('no task was begun');
+    const next = await nextHost(first, scripts);
+    const told: (string | undefined)[] = [];
+    next.host.news.subscribe({ ...deaf, task: ({ message }) => told.push(message.method) });
+    const owner = new PlayedClient(task.client.key);
+    next.host.setClients((key) => (key === owner.key ? owner : undefined));
+    child.note('notifications/progress', { progressToken, progress: 1 });
+    child.note('notifications/tasks/status', { taskId: 'task-1', status: 'working', ...times });
+    const related = { 'io.modelcontextprotocol/related-task': { taskId: 'task-1' } };
+    child.ask('q', 'elicitation/create', { ...question, _meta: related });
+    await settled();
+    expect(told).toEqual(['notifications/progress', 'notifications/tasks/status']);
+    expect([owner.asked.length, other.asked.length]).toEqual([1, 0]);
+    expect(child.answerTo('q').result).toEqual({ by: owner.key });
   });
 });
 

@@ -147,6 +147,10 @@ export class ConnectionMaker {
         heard(from);
         this.#server.questions.asked(slot, message, about, from);
       },
+      isOfTask: (message, from) => {
+        heard(from);
+        return this.#parts.tasks.isAbout(message, from);
+      },
       missed: () => this.#server.offerings.doubt(slot.aim),
       noise: (noise) => this.#listener.noise(noise),
     };

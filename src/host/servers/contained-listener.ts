@@ -36,6 +36,15 @@ export function containedListener(
           guard(() => from.respond(answer));
         },
       ),
+    isOfTask: (message, from) => {
+      try {
+        return listener.isOfTask?.(message, from) ?? false;
+      } catch (error) {
+        // What cannot be read in only one way names no task; whoever handles it says so.
+        if (!(error instanceof WireError)) report(error);
+        return false;
+      }
+    },
     missed: (from) => guard(() => listener.missed(from)),
     noise: (noise) => guard(() => listener.noise(noise)),
   };

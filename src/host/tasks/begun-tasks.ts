@@ -341,6 +341,14 @@ export class BegunTasks {
     return { client: owner.client, caller: owner.caller ?? asking.at(-1) };
   }
 
+  /** Whether a message of a server is about a task of this connection: by the token of its call, or by its id. */
+  isAbout(message: Message, from: Connection): boolean {
+    if (message.method === 'notifications/progress')
+      return this.#byToken(message, from) !== undefined;
+    const taskId = relatedTask(message);
+    return taskId !== undefined && this.#owners.of(from, taskId) !== undefined;
+  }
+
   /** A notification about a task: forwarded to its owner. False if it is about something else. */
   told(server: string, message: Message, from: Connection): boolean {
     const { method, bytes, paramsObject } = message;
@@ -357,15 +365,19 @@ export class BegunTasks {
 
   /** The token of the call that began a task stays valid as long as the task does. */
   #progressed(server: string, message: Message, from: Connection): boolean {
-    const span = message.paramsObject?.find('progressToken');
-    const token = span && numberOf(message.bytes, span);
+    const task = this.#byToken(message, from);
+    if (task?.progressToken) this.#tell({ server, taskId: task.taskId, message, task, from });
+    return task !== undefined;
+  }
+
+  #byToken({ bytes, paramsObject }: Message, from: Connection): Entry | undefined {
+    const span = paramsObject?.find('progressToken');
+    const token = span && numberOf(bytes, span);
+    if (token === undefined) return undefined;
     for (const task of this.#tasks.values()) {
-      if (task.token !== token || task.place.connection !== from) continue;
-      const { taskId } = task;
-      if (task.progressToken) this.#tell({ server, taskId, message, task, from });
-      return true;
+      if (task.token === token && task.place.connection === from) return task;
     }
-    return false;
+    return undefined;
   }
 
   #at(connection: Connection, taskId: string): Entry | undefined {

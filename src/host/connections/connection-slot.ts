@@ -322,16 +322,27 @@ export class ConnectionSlot {
 
   // --- from one process to the next --------------------------------------------------------
 
-  /** Who has used its connection, for the next process; null: nobody, or there is none. */
+  /**
+   * Who has used its connection, or waits to do so, for the next process, which is not told when their calls are sent
+   * here; null: nobody, or there is none.
+   */
   get written(): WrittenUsers | null {
     const { connection } = this.supervisor;
-    if (connection === undefined || this.#connection !== connection) return null;
+    if (connection === undefined) return null;
+    const isUsed = this.#connection === connection;
+    if (!isUsed && this.#callers.length === 0) return null;
+    const first = isUsed && this.#client ? [this.#client.key] : [];
+    const clients = new Set([...first, ...this.#callers.map(({ client }) => client.key)]);
+    const firstOne = isUsed && this.#principal !== undefined ? [this.#principal] : [];
+    const principals = new Set([...firstOne, ...this.#callers.map((one) => one.principal.id)]);
+    const [client = null] = clients;
+    const [principal = null] = principals;
     return {
-      client: this.#client?.key ?? null,
-      isClaimed: this.#isClaimed,
-      isMixed: this.#isMixed,
-      principal: this.#principal ?? null,
-      hasManyPrincipals: this.#hasManyPrincipals,
+      client,
+      isClaimed: isUsed && this.#isClaimed && clients.size === 1,
+      isMixed: (isUsed && this.#isMixed) || clients.size > 1,
+      principal,
+      hasManyPrincipals: (isUsed && this.#hasManyPrincipals) || principals.size > 1,
     };
   }
 

@@ -114,6 +114,31 @@ describe('which client a server means, after a hand-over', () => {
     });
   });
 
+  it('is not the only one known, if another waited for its turn at the fence', async () => {
+    const scripts = { a: plain };
+    const config = { a: { concurrency: 1 } };
+    const first = newGateway(scripts, { config });
+    const [ann, bob] = [new PlayedClient('ann'), new PlayedClient('bob')];
+    first.host.carry(callOf(ann, 'slow')).catch(() => {});
+    await settled();
+    first.host.carry(callOf(bob, 'slow')).catch(() => {});
+    await settled();
+    const next = await nextHost(first, scripts, { config });
+    const later = new PlayedClient('ann');
+    next.host.setClients((key) => (key === 'ann' ? later : undefined));
+    const { child } = first.servers.a;
+    child.answer(child.last('tools/call'), text('late'));
+    await settled();
+    expect(child.heardAs('tools/call')).toHaveLength(2);
+    child.note('notifications/message', { level: 'error', data: 'about a call of bob' });
+    await settled();
+    next.host.carry(callOf(later, 'slow')).catch(() => {});
+    await settled();
+    child.ask('q', 'elicitation/create', question);
+    await settled();
+    expect([later.told.length, later.asked.length]).toEqual([0, 0]);
+  });
+
   it('is refused while calls of both processes may be meant', async () => {
     const scripts = { a: plain };
     const first = newGateway(scripts);
@@ -215,7 +240,7 @@ describe('a task that was begun', () => {
   it('hears its progress and is asked its questions in the next process, also while the former has another call #tasks', async () => {
     const scripts = { a: { ...script, tools: [...(script.tools ?? []), tool('slow')] } };
     const first = newGateway(scripts);
-    const peer = first.legacy();
+    const peer = first.legacy({ elicitation: {} });
     const _meta = { progressToken: 'mine' };
     peer.request('tools/call', { name: 'a__work', task: { ttl: 60_000 }, _meta });
     await settled();
@@ -225,6 +250,7 @@ describe('a task that was begun', () => {
     const other = new PlayedClient('other');
     first.host.carry(callOf(other, 'slow')).catch(() => {});
     await settled();
+    expect(child.heardAs('tools/call')).toHaveLength(2);
     const task = first.host.tasks.get(1);
     if (!task) throw new Error('no task was begun');
     const next = await nextHost(first, scripts);

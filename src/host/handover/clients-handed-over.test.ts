@@ -237,6 +237,39 @@ describe('a task that was begun', () => {
     expect(child.isGone).toBe(true);
   });
 
+  it('after the fence, by a call that was begun before, is known in the next process, under a handle of its own #tasks', async () => {
+    const capabilities = { tasks: {} };
+    const scripts = { a: { ...script, on: { 'tools/call': () => undefined } } };
+    const first = newGateway(scripts);
+    const peer = first.legacy(capabilities);
+    const begin = { name: 'a__work', task: { ttl: 60_000 } };
+    const late = peer.request('tools/call', begin);
+    await settled();
+    const second = await nextHost(first, scripts);
+    const third = await nextHost(second, scripts);
+    const { child } = first.servers.a;
+    child.answer(child.last('tools/call'), {
+      task: { taskId: 'late', status: 'working', ...times },
+    });
+    await settled();
+    expect(late.result).toMatchObject({ task: { status: 'working' } });
+    third.legacy(capabilities).request('tools/call', begin);
+    await settled();
+    child.answer(child.last('tools/call'), {
+      task: { taskId: 'own', status: 'working', ...times },
+    });
+    await settled();
+    const known = third.host.tasks
+      .ofClient('session-1')
+      .map(({ serial, taskId }) => [serial, taskId]);
+    expect(known).toEqual([
+      [1, 'late'],
+      [2_000_001, 'own'],
+    ]);
+    expect(first.host.tasks.ofClient('session-1')).toEqual([]);
+    expect(second.host.tasks.ofClient('session-1')).toEqual([]);
+  });
+
   it('hears its progress and is asked its questions in the next process, also while the former has another call #tasks', async () => {
     const scripts = { a: { ...script, tools: [...(script.tools ?? []), tool('slow')] } };
     const first = newGateway(scripts);

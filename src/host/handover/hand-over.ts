@@ -6,6 +6,7 @@ import { within } from '../../kernel/clock.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
 import type { HandedHost, HandOverTo } from './handed-host.ts';
+import { giveLaterTasks } from './handed-tasks.ts';
 import { type HandedCounts, type HostState, hostStateVersion } from './host-state.ts';
 
 /** How long a process that is being started holds the others up. */
@@ -41,7 +42,9 @@ export async function handOver(
   for (const [, slots] of given) {
     for (const [slot, one] of slots) ids.set(slot.supervisor.connection, one.id);
   }
-  const begun = tasks.take((connection) => ids.get(connection));
+  const numberOf = (connection: Connection) => ids.get(connection);
+  const begun = tasks.take(numberOf);
+  if (to.link) giveLaterTasks(tasks, numberOf, to.link);
   const state: HostState = {
     version: hostStateVersion,
     ...identified(),

@@ -29,7 +29,7 @@ export interface ConnectionToFormer {
 /** Takes what is given away. */
 export interface HandOverTo {
   connection(handed: HandedServerConnection): ConnectionToFormer;
-  /** To the next process, for the budgets of roles; absent: they are not told. */
+  /** To the next process, for the budgets of roles and for tasks that are begun later; absent: they are not told. */
   readonly link?: StoreLink;
 }
 

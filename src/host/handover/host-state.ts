@@ -261,7 +261,12 @@ export function hostStateFrom(value: unknown): HostState {
 
 /** The same for what a former has counted since. */
 export function countsFrom(value: unknown): HandedCounts {
-  return readAs(countsShape, value, 'the countsShape of a host');
+  return readAs(countsShape, value, 'what a host has counted');
+}
+
+/** The same for a task that a call of a former has become since. */
+export function taskFrom(value: unknown): z.infer<typeof taskShape> {
+  return readAs(z.object({ task: taskShape }), value, 'a task').task;
 }
 
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {

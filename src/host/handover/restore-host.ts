@@ -11,6 +11,7 @@ import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
 import type { RestoredConnection, RestoredHost, Restoring } from './handed-host.ts';
+import { HandedTasks } from './handed-tasks.ts';
 import { type HandedCounts, type HostState, hostStateFrom } from './host-state.ts';
 
 /** Throws a Fault, and then nothing has changed. */
@@ -30,7 +31,7 @@ export function restoreHost(
   // What is spent comes over the link, and later what calls of the former add.
   if (link !== undefined) roleBudgets.takeOver(link);
   parts.cache.restore(entries, state.cache);
-  parts.tasks.next = Math.max(parts.tasks.next, state.tasks.next);
+  const tasks = new HandedTasks(parts, state.tasks, link);
   for (const one of state.servers) {
     const server = registry.get(one.name);
     const take = (id: number) => {
@@ -38,8 +39,7 @@ export function restoreHost(
       left.delete(id);
       return connection;
     };
-    const tasksOn = (id: number) => state.tasks.begun.filter(({ connection }) => connection === id);
-    if (server) adopting.push(server.restore(one, take, tasksOn));
+    if (server) adopting.push(server.restore(one, take, tasks));
     const ids = one.slots.flatMap(({ connection }) => connection ?? []);
     const unused = ids.flatMap((id) => take(id) ?? []);
     const ended = Promise.all(unused.map((each) => endConnection(given, one.name, each)));

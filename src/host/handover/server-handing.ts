@@ -9,8 +9,9 @@ import type { ConnectionMaker } from '../servers/connection-maker.ts';
 import type { KnownSecrets } from '../servers/known-secrets.ts';
 import type { Server } from '../servers/server.ts';
 import type { Standings } from '../servers/standings.ts';
-import type { WrittenTask } from '../tasks/begun-task.ts';
+import type { Place } from '../tasks/begun-task.ts';
 import type { HandOverTo, RestoredConnection } from './handed-host.ts';
+import type { HandedTasks } from './handed-tasks.ts';
 import { holdForFormer } from './held-for-former.ts';
 import type { ServerState, SlotState } from './host-state.ts';
 import type { RestoredClients } from './restored-clients.ts';
@@ -117,16 +118,13 @@ function writtenSlot(
 /** What was not used of the connections, by number. */
 export type TakeConnection = (id: number) => RestoredConnection | undefined;
 
-/** The tasks that were begun on a connection, by its number. */
-export type TasksOn = (id: number) => readonly WrittenTask[];
-
 /** Resolves when its connections are in use, or are gone. */
 export async function restoreServer(
   server: Server,
   inside: ServerInside,
   state: ServerState,
   take: TakeConnection,
-  tasksOn: TasksOn,
+  tasks: HandedTasks,
 ): Promise<void> {
   const { slots, facts, history, offerings } = server;
   inside.standings.restore(state.standings, state.spec === inside.spec);
@@ -149,7 +147,7 @@ export async function restoreServer(
   const isPinChanged = state.lazy !== server.config.lazy;
   const adopting = restored.map((slot, place) => {
     const written = state.slots[place];
-    return written && restoreSlot(slot, written, inside, take, tasksOn, isPinChanged);
+    return written && restoreSlot(slot, written, inside, take, tasks, isPinChanged);
   });
   if (isPinChanged) slots.pin(!server.config.lazy);
   await Promise.all(adopting);
@@ -160,7 +158,7 @@ function restoreSlot(
   state: SlotState,
   { maker, clients }: ServerInside,
   take: TakeConnection,
-  tasksOn: TasksOn,
+  tasks: HandedTasks,
   isPinChanged: boolean,
 ): Promise<void> | undefined {
   const { clientEra, isDuplicate, isSpent, roots, former, users, told, supervisor } = state;
@@ -175,10 +173,10 @@ function restoreSlot(
   let adopted: Promise<void> | undefined;
   if (id !== null && connection !== undefined) {
     const client = users?.client == null ? undefined : clients.of(users.client);
-    const tasks = tasksOn(id);
+    const adoptedAt = (place: Place) => tasks.adopted(id, place);
     // Before its idle time goes on.
     if (connection.former) holdForFormer(connection.former, slot.supervisor.leases);
-    adopted = maker.expect(slot, { connection, users, client, told, isSpent, tasks });
+    adopted = maker.expect(slot, { connection, users, client, told, isSpent, adoptedAt });
   }
   const leases = isPinChanged ? { ...supervisor.leases, pinned: false } : supervisor.leases;
   slot.supervisor.restore({ ...supervisor, leases }, connection !== undefined);

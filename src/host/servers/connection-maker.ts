@@ -14,7 +14,7 @@ import type { RootsAtStart } from '../connections/roots-at-start.ts';
 import type { RestoredConnection } from '../handover/handed-host.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
 import { type ListKind, listKinds } from '../lists/listings.ts';
-import type { WrittenTask } from '../tasks/begun-task.ts';
+import type { Place } from '../tasks/begun-task.ts';
 import { CommonLists, type CommonReading } from './common-lists.ts';
 import { containedListener } from './contained-listener.ts';
 import { adoptedConnection, openConnection } from './open-connection.ts';
@@ -42,8 +42,8 @@ export interface ExpectedConnection {
   readonly client: Client | undefined;
   readonly told: readonly string[];
   readonly isSpent: boolean;
-  /** Those that clients have begun on it. */
-  readonly tasks: readonly WrittenTask[];
+  /** Called when it is in use: tasks that clients have begun on it go on. */
+  readonly adoptedAt: (place: Place) => void;
 }
 
 interface Hearing {
@@ -181,7 +181,7 @@ export class ConnectionMaker {
   /** Neither greeted nor read again: who has used it, and what it lists, was handed over with it. */
   async #adopt(
     slot: ConnectionSlot,
-    { connection: restored, users, client, told, isSpent, tasks }: ExpectedConnection,
+    { connection: restored, users, client, told, isSpent, adoptedAt }: ExpectedConnection,
     lost: ConnectionListener['lost'],
   ): Promise<Connection> {
     const { offerings, slots } = this.#server;
@@ -192,10 +192,7 @@ export class ConnectionMaker {
       isBegun = true;
       slot.adopted(from, users, client, isSpent);
       this.#roots.adopted(from);
-      for (const task of tasks) {
-        const owner = this.#parts.restoredClients.of(task.client);
-        this.#parts.tasks.restore(task, { slot, connection: from }, owner);
-      }
+      adoptedAt({ slot, connection: from });
       slot.catalogue = offerings.of(slots.aimOn(slot, undefined)).catalogue;
       for (const { catalogue } of offerings.readOn(slot.aim)) catalogue.lists.adopted(from);
     };

@@ -17,6 +17,7 @@ import { ConnectionSlots } from '../connections/connection-slots.ts';
 import { Questions } from '../connections/questions.ts';
 import { RootsAtStart } from '../connections/roots-at-start.ts';
 import type { HandOverTo } from '../handover/handed-host.ts';
+import type { HandedTasks } from '../handover/handed-tasks.ts';
 import type { ServerState } from '../handover/host-state.ts';
 import {
   type GivenSlots,
@@ -24,7 +25,6 @@ import {
   restoreServer,
   type ServerInside,
   type TakeConnection,
-  type TasksOn,
   writtenServer,
 } from '../handover/server-handing.ts';
 import type { Catalogue } from '../lists/catalogue.ts';
@@ -248,8 +248,8 @@ export class Server {
   }
 
   /** Goes on where the process before this one was. Resolves when its connections are in use, or are gone. */
-  restore(state: ServerState, take: TakeConnection, tasksOn: TasksOn): Promise<void> {
-    return restoreServer(this, this.#inside, state, take, tasksOn);
+  restore(state: ServerState, take: TakeConnection, tasks: HandedTasks): Promise<void> {
+    return restoreServer(this, this.#inside, state, take, tasks);
   }
 
   /** Nothing is opened before this. */

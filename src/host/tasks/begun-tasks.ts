@@ -64,6 +64,8 @@ export class BegunTasks {
   readonly #followed = new Map<Connection, Set<() => void>>();
   readonly #limits: typeof taskLimits;
   #next = 1;
+  /** Where those of connections go that the next process has, from the hand-over on. */
+  #give: ((task: Entry) => void) | undefined;
 
   constructor(clock: Clock, tell: (news: TaskNews) => void, limits = taskLimits) {
     this.#limits = limits;
@@ -153,6 +155,7 @@ export class BegunTasks {
     this.heard(task, { taskId, status, livesMs, ...text });
     // A connection that accepts no more calls may still have carried this answer.
     if (beginning.place.connection.isLost) this.lost(beginning.place.connection);
+    else this.#give?.(task);
     return task;
   }
 
@@ -160,13 +163,29 @@ export class BegunTasks {
 
   /** Those on connections that were given to the next process; here they are not known any more. */
   take(givenAs: (connection: Connection) => number | undefined): readonly WrittenTask[] {
-    return [...this.#tasks.values()].flatMap((entry) => {
-      const connection = givenAs(entry.place.connection);
-      if (connection === undefined || entry.isLost) return [];
-      const task = { ...written(entry), connection };
-      this.#forget(entry);
-      return [task];
-    });
+    return [...this.#tasks.values()].flatMap((entry) => this.#taken(entry, givenAs) ?? []);
+  }
+
+  #taken(
+    entry: Entry,
+    givenAs: (connection: Connection) => number | undefined,
+  ): WrittenTask | undefined {
+    const connection = givenAs(entry.place.connection);
+    if (connection === undefined || entry.isLost) return undefined;
+    const task = { ...written(entry), connection };
+    this.#forget(entry);
+    return task;
+  }
+
+  /** The same for those that calls become which were begun before, and for what a process before this one still gives. */
+  giveLater(
+    givenAs: (connection: Connection) => number | undefined,
+    give: (task: WrittenTask) => void,
+  ): void {
+    this.#give = (entry) => {
+      const task = this.#taken(entry, givenAs);
+      if (task !== undefined) give(task);
+    };
   }
 
   /** One of the process before this one; its connection was handed over with it. */
@@ -188,6 +207,8 @@ export class BegunTasks {
     this.#tasks.set(serial, entry);
     if (isHeld) place.slot.supervisor.leases.hold();
     this.#owners.add(place.connection, taskId, entry);
+    if (place.connection.isLost) this.lost(place.connection);
+    else this.#give?.(entry);
   }
 
   /** The number of the next one: those that were begun by the process before this one are counted. */

@@ -60,6 +60,15 @@ export class ClientNews implements Disposable {
     for (const list of everyList) this.#isNewTo(told, list);
   }
 
+  /** The same for one that goes on here: these lists have changed before, and have not been read since. */
+  goesOn(
+    told: Told,
+    unread: readonly { readonly server: string; readonly kind: ListKind }[],
+  ): void {
+    this.began(told);
+    for (const { server, kind } of unread) this.listChanged(kind, server);
+  }
+
   /** Notified to all whose own list is changed by it, together with other changes that follow soon. */
   listChanged(kind: ListKind, server: string): void {
     const happened = this.#happenedTo(kind);

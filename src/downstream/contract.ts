@@ -106,6 +106,8 @@ export interface ModernSender {
   readonly folder?: ClientFolder | undefined;
   /** By which the transport may bring the same request again; absent: it does not. */
   readonly callId?: CallId | undefined;
+  /** The process before has begun what it asks for: it may have missed something on the way. */
+  readonly goesOn?: boolean | undefined;
 }
 
 /** The gateway as transports see it. */

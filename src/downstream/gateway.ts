@@ -186,11 +186,20 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     return session;
   }
 
-  /** It is told of what changes from now on: what it sees now is what it saw in the process before. */
+  /** What it sees now is what it saw in the process before. */
   #goesOn(session: LegacySession): void {
     Promise.resolve(this.view.recalled())
-      .then(() => this.#news.began(session))
+      .then(() => this.#tellMissed(session))
       .catch((error: unknown) => this.caught(error));
+  }
+
+  /** It is told of what changes from now on, and of what the process before may not have told it. */
+  #tellMissed(told: LegacySession | Listening): void {
+    const servers = this.host.servers();
+    const unread = servers.flatMap(({ name: server, offerings }) =>
+      offerings.unreadChanges.map((kind) => ({ server, kind })),
+    );
+    this.#news.goesOn(told, unread);
   }
 
   /** Of a session: another process of the same instance has others. */
@@ -215,7 +224,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   request(
     message: Message,
-    { principal, client, folder, callId }: ModernSender,
+    { principal, client, folder, callId, goesOn }: ModernSender,
     reply: Reply,
   ): Underway | undefined {
     const { bytes, meta } = message;
@@ -241,6 +250,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
         capabilities: capabilities ? lineText(bytes, capabilities) : '{}',
         logLevel: level && textOf(bytes, level),
         callId,
+        goesOn,
       },
       reply,
       () => {
@@ -338,7 +348,8 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   listening(listening: Listening, ended: () => void): void {
     this.#listenings.add(listening);
-    this.#news.began(listening);
+    if (listening.incoming.goesOn) this.#tellMissed(listening);
+    else this.#news.began(listening);
     listening.incoming.cancelSignal.addEventListener('abort', () => {
       this.#listenings.delete(listening);
       ended();

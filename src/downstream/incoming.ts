@@ -31,6 +31,7 @@ export interface Sender {
   readonly capabilities: string;
   readonly logLevel: string | undefined;
   readonly callId?: CallId | undefined;
+  readonly goesOn?: boolean | undefined;
 }
 
 export class Incoming implements Caller, Underway {
@@ -42,6 +43,8 @@ export class Incoming implements Caller, Underway {
   readonly logLevel: string | undefined;
   /** By which the transport may bring it again. */
   readonly callId: CallId | undefined;
+  /** The process before has begun what it asks for. */
+  readonly goesOn: boolean;
   /** Raised when the client has cancelled or disconnected. */
   readonly cancelSignal = new CancelSignal();
   readonly id: string;
@@ -71,6 +74,7 @@ export class Incoming implements Caller, Underway {
     this.capabilities = from.capabilities;
     this.logLevel = from.logLevel;
     this.callId = from.callId;
+    this.goesOn = from.goesOn ?? false;
     this.id = idText(message);
     this.#reply = reply;
     this.#over = over;

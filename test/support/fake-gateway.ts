@@ -3,7 +3,7 @@
 
 import { configFromObject } from '../../src/config/load.ts';
 import type { ServerConfig } from '../../src/config/schema.ts';
-import type { Reply, Session, Underway } from '../../src/downstream/contract.ts';
+import type { ModernSender, Reply, Session, Underway } from '../../src/downstream/contract.ts';
 import { Gateway } from '../../src/downstream/gateway.ts';
 import type { HostAudit } from '../../src/host/call/call-audit.ts';
 import { HostCore } from '../../src/host/host-core.ts';
@@ -208,18 +208,20 @@ export interface ModernOptions {
   readonly principal: Principal;
   readonly key: string;
   readonly logLevel: string;
+  /** The process before has begun what it asks for. */
+  readonly goesOn: boolean;
 }
 
 export class ModernPeer {
   readonly #gateway: Gateway;
   readonly #meta: Record<string, unknown>;
-  readonly #from: { readonly principal: Principal; readonly client: string };
+  readonly #from: Pick<ModernSender, 'principal' | 'client' | 'goesOn'>;
   #nextId = 1;
 
   constructor(gateway: Gateway, capabilities: object, options: Partial<ModernOptions>) {
-    const { principal = localUser, key = principal.id, logLevel } = options;
+    const { principal = localUser, key = principal.id, logLevel, goesOn } = options;
     this.#gateway = gateway;
-    this.#from = { principal, client: key };
+    this.#from = { principal, client: key, goesOn };
     this.#meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'peer', version: '1' },

@@ -127,7 +127,10 @@ export class LegacySession implements Session, Client {
     };
   }
 
-  /** From now on its client is told of changes, also of those that come before the server has answered. */
+  /**
+   * From now on its client is told of changes, also of those that come before the server has answered. It is told of one
+   * in any case: nobody may have heard of one that came before.
+   */
   watchAlso(address: WatchedAddress): void {
     const { as, server, uri } = address;
     if (this.watched.has(as)) return;
@@ -139,16 +142,18 @@ export class LegacySession implements Session, Client {
     this.watched.set(as, watched);
     const failed = () => {
       if (this.watched.get(as) !== watched) return;
-      // It will hear of no change: it is told of one now, and learns why when it reads.
+      // It will hear of no other, and learns why when it reads.
       this.watched.delete(as);
+      this.send(changeOf(as));
+    };
+    const begun = (stop: () => void) => {
+      if (isOver) return stop();
+      end = stop;
       this.send(changeOf(as));
     };
     this.#host
       .watch(address, this)
-      .then((stop) => {
-        if (isOver) stop();
-        else end = stop;
-      }, failed)
+      .then(begun, failed)
       .catch((error: unknown) => this.#host.caught(error));
   }
 

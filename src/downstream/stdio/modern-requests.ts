@@ -54,7 +54,7 @@ export class ModernRequests {
   #begin(message: Message, isAgain: boolean): void {
     const { front, from } = this.#parts;
     const reply = new OpenReply(this.#parts, message, isAgain, () => this.#open.delete(message.id));
-    const underway = front.request(message, from, reply);
+    const underway = front.request(message, isAgain ? { ...from, goesOn: true } : from, reply);
     if (underway === undefined) return;
     reply.underway = underway;
     this.#open.set(message.id, reply);

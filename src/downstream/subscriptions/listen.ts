@@ -101,6 +101,14 @@ export class Listening {
     this.incoming.send(notificationFrame('notifications/resources/updated', marked));
   }
 
+  /** Each resource may have changed while nobody listened. */
+  tellOfAll(): void {
+    for (const { as } of this.#resources) {
+      const params = Buffer.from(JSON.stringify({ uri: as }));
+      this.updated(as, params);
+    }
+  }
+
   /** The task of this connection, if it is watched here. */
   watchedTask(from: Connection, taskId: string): WatchedTask | undefined {
     return this.#tasks

@@ -118,6 +118,7 @@ export async function listen(gateway: Gateway, incoming: Incoming): Promise<void
   assertRoom(hasRoom(), `${maxListenings} streams`);
   gateway.listening(listening, () => listening.stop());
   listening.acknowledge();
+  if (incoming.goesOn) listening.tellOfAll();
   for (const uri of unknown) noteUnknown(gateway, incoming, 'resource', uri);
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { newGateway, settled } from '../../../test/support/fake-gateway.ts';
+import { frameText, newGateway, settled } from '../../../test/support/fake-gateway.ts';
 import { nextHost } from '../../../test/support/next-host.ts';
 import { type Script, text, tool } from '../../../test/support/scripted-server.ts';
 import { localUser, type Principal } from '../../policy/principal.ts';
+import type { Frame } from '../../wire/frames.ts';
 import type { Message } from '../../wire/scan.ts';
 import { toolCall } from '../call/operation.ts';
 import type { Caller, Client, ClientAnswer, Question } from '../connections/caller.ts';
@@ -200,6 +201,77 @@ describe('what a legacy server was asked to report on', () => {
     expect(next.host.find('a').catalogue.isFresh).toBe(false);
     await next.host.tools('a');
     expect(child.heardAs('tools/list')).toHaveLength(2);
+  });
+});
+
+describe('a list that has changed just before the hand-over', () => {
+  it('is told of by the next process, to a session that goes on and to one who listens on #rollout', async () => {
+    const scripts = { a: plain };
+    const first = newGateway(scripts);
+    const peer = first.legacy();
+    peer.request('tools/list');
+    await settled();
+    const state = peer.session.state;
+    if (state === undefined) throw new Error('the session cannot be handed over');
+    first.servers.a.child.note('notifications/tools/list_changed');
+    await settled();
+    const next = await nextHost(first, scripts);
+    const heard: string[] = [];
+    const outlet = { send: (_frame: unknown, kind = '') => void heard.push(kind) };
+    next.gateway.openSession(localUser, outlet, { key: 'ann', restored: state });
+    await settled();
+    await next.clock.advanceAsync(100);
+    expect(heard).toEqual(['notifications/tools/list_changed']);
+    const notifications = { toolsListChanged: true, promptsListChanged: true };
+    const listen = (goesOn: boolean) =>
+      next.modern({}, { goesOn }).request('subscriptions/listen', { notifications });
+    const [again, anew] = [listen(true), listen(false)];
+    await settled();
+    await next.clock.advanceAsync(100);
+    const methods = (reply: typeof again) => reply.messages.map(({ method }) => method);
+    expect(methods(again).slice(1)).toEqual(['notifications/tools/list_changed']);
+    expect(methods(anew)).toHaveLength(2);
+    await next.host.tools('a');
+    const later = listen(true);
+    await settled();
+    await next.clock.advanceAsync(100);
+    expect(methods(later)).toEqual(['notifications/subscriptions/acknowledged']);
+  });
+});
+
+describe('a resource that changes while its watchers are on their way', () => {
+  it('is told of when they are there #rollout', async () => {
+    const scripts = { a: plain };
+    const first = newGateway(scripts);
+    const peer = first.legacy();
+    peer.request('resources/subscribe', { uri: 'x://a' });
+    await settled();
+    const state = peer.session.state;
+    if (state === undefined) throw new Error('the session cannot be handed over');
+    const next = await nextHost(first, scripts);
+    const { child } = first.servers.a;
+    child.note('notifications/resources/updated', { uri: 'x://a' });
+    await settled();
+    const heard: string[] = [];
+    const outlet = { send: (frame: Frame) => void heard.push(frameText(frame)) };
+    const session = next.gateway.openSession(localUser, outlet, { key: 'ann', restored: state });
+    await settled();
+    const told = heard.map((line) => JSON.parse(line));
+    expect(told).toMatchObject([{ params: { uri: 'x://a' } }]);
+    session.watchAlso?.({ as: 'x://b', server: 'a', uri: 'x://b' });
+    const notifications = { resourceSubscriptions: ['x://a'] };
+    const listening = next.modern({}, { goesOn: true });
+    const reply = listening.request('subscriptions/listen', { notifications });
+    await settled();
+    expect(JSON.parse(heard[1] ?? '')).toMatchObject({ params: { uri: 'x://b' } });
+    expect(reply.messages).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged' },
+      { method: 'notifications/resources/updated', params: { uri: 'x://a' } },
+    ]);
+    expect(child.heardAs('resources/subscribe').map(({ params }) => params['uri'])).toEqual([
+      'x://a',
+      'x://b',
+    ]);
   });
 });
 

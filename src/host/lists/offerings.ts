@@ -207,6 +207,12 @@ export class Offerings {
     return this.#catalogues.readOn(aim);
   }
 
+  /** The lists that were reported as changed, and were not read since. */
+  get unreadChanges(): readonly ListKind[] {
+    const kinds = this.#catalogues.all().flatMap(({ announced }) => [...announced]);
+    return [...new Set(kinds)];
+  }
+
   /** All of them, to be written down for the next process. */
   get all(): readonly ClassCatalogue[] {
     return this.#catalogues.all();

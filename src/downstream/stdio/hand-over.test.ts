@@ -230,6 +230,20 @@ describe('a client on stdio that is handed over', () => {
     await former?.rest?.done;
   });
 
+  it('is answered by the next process, if nobody had acknowledged yet that it listens', async () => {
+    const client = await begun('modern');
+    client.say(modern(7, 'subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    await settled();
+    const [former] = client.processes;
+    await client.handOver();
+    await arrived();
+    former?.front.last().reply.send(note('acknowledged'));
+    client.serving.front.last('subscriptions/listen').reply.send(note('acknowledged'));
+    await arrived();
+    expect(client.messages.slice(1).map(({ method }) => method)).toEqual(['acknowledged']);
+    await former?.rest?.done;
+  });
+
   it('is told that a message is too large once, though it is dropped in two processes', async () => {
     const client = await begun('legacy', { frameBytes: 300 });
     client.write('x'.repeat(500));

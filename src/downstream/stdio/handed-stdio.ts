@@ -33,6 +33,8 @@ export interface StdioState {
   readonly open: readonly OpenRequest[];
   /** Requests of a modern client that stay open to listen, as it sent them: they go on in the successor. */
   readonly listening: readonly string[];
+  /** The same for those whose client was not told yet that they do: they are begun in the successor. */
+  readonly unacknowledged: readonly string[];
   /** The rest of a message beyond the limit is still to be dropped. */
   readonly isDiscarding: boolean;
   readonly isInputEnded: boolean;
@@ -79,17 +81,21 @@ export interface ToFormer {
 /** Undefined if it is none. */
 export function stdioStateIn(value: unknown): StdioState | undefined {
   if (!isRecord(value)) return undefined;
-  const { era, session, open, listening, isDiscarding, isInputEnded, isDrained } = value;
+  const { era, session, open, isDiscarding, isInputEnded, isDrained } = value;
+  const { listening, unacknowledged } = value;
   const isWhole =
     (era === 'undecided' || era === 'legacy' || era === 'modern') &&
     (era === 'legacy') === (session !== undefined) &&
     (session === undefined || sessionStateIn(session) !== undefined) &&
     Array.isArray(open) &&
     open.every(isOpenRequest) &&
-    Array.isArray(listening) &&
-    listening.every((line) => typeof line === 'string') &&
+    [listening, unacknowledged].every(isLines) &&
     [isDiscarding, isInputEnded, isDrained].every((one) => typeof one === 'boolean');
   return isWhole ? (value as unknown as StdioState) : undefined;
+}
+
+function isLines(value: unknown): boolean {
+  return Array.isArray(value) && value.every((line) => typeof line === 'string');
 }
 
 function isOpenRequest(value: unknown): value is OpenRequest {

@@ -12,6 +12,7 @@ import { type Message, scanMessage } from '../../wire/scan.ts';
 import { clientCancel } from '../client-cancel.ts';
 import { judgeEnvelope, missingEnvelope, unsupportedVersion } from '../clients/modern-envelope.ts';
 import type { GatewayForTransports, OpenRequest, Reply, Underway } from '../contract.ts';
+import type { StdioState } from './handed-stdio.ts';
 import { idInUse } from './stdio-refusals.ts';
 
 export interface ModernRequestsParts {
@@ -88,13 +89,17 @@ export class ModernRequests {
   }
 
   /** Those that listen, as the client sent them: nothing is sent on them here any more. */
-  takeListening(): readonly string[] {
-    const listening = this.#open.values().filter(({ message }) => message.method === listen);
-    return listening.map((reply) => {
+  takeListening(): Pick<StdioState, 'listening' | 'unacknowledged'> {
+    const all = this.#open.values().filter(({ message }) => message.method === listen);
+    for (const reply of all) {
       reply.isMuted = true;
       this.#open.delete(reply.message.id);
-      return reply.message.bytes.toString('utf8');
-    });
+    }
+    const lines = (isAcknowledged: boolean) =>
+      all
+        .filter((reply) => reply.isAcknowledged === isAcknowledged)
+        .map(({ message }) => message.bytes.toString('utf8'));
+    return { listening: lines(true), unacknowledged: lines(false) };
   }
 
   /** What the process before has acknowledged goes on. */
@@ -119,22 +124,27 @@ class OpenReply implements Reply {
   readonly message: Message;
   underway: Underway | undefined;
   isMuted = false;
+  /** Of one that listens: its client knows that it does, which is the first that it is sent. */
+  isAcknowledged: boolean;
   readonly #parts: ModernRequestsParts;
   readonly #over: () => void;
-  /** Its acknowledgement, which is sent first, is known to the client. */
+  /** The acknowledgement, which was sent before, is still to come here. */
   #isAgain: boolean;
 
   constructor(parts: ModernRequestsParts, message: Message, isAgain: boolean, over: () => void) {
     this.#parts = parts;
     this.message = message;
     this.#isAgain = isAgain;
+    this.isAcknowledged = isAgain;
     this.#over = over;
   }
 
   send(frame: Frame, kind?: string): void {
     const isKnown = this.#isAgain;
     this.#isAgain = false;
-    if (!isKnown && !this.isMuted) this.#parts.write(frame, kind);
+    if (isKnown || this.isMuted) return;
+    this.isAcknowledged = true;
+    this.#parts.write(frame, kind);
   }
 
   answer(frame: Frame): void {

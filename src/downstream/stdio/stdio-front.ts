@@ -198,6 +198,7 @@ class StdioServer implements StdioFront {
       caught: (error) => front.caught(error),
     });
     for (const line of state.listening) this.#modern.listenAgain(line);
+    for (const line of state.unacknowledged) this.#line(Buffer.from(line));
     if (state.isDiscarding) this.#reader.discard(Buffer.alloc(0));
     this.#heard(unread);
     if (state.isInputEnded) this.#lastWord();
@@ -229,7 +230,7 @@ class StdioServer implements StdioFront {
       : new Promise<void>((resolve) => void output.write('', () => resolve()));
     for (const frame of frames) linked.write(frame);
     const state = {
-      ...{ era, open, listening, isDiscarding, isDrained },
+      ...{ era, open, ...listening, isDiscarding, isDrained },
       ...(session && { session }),
       isInputEnded: this.#hasInputEnded || rest.isEnded,
     } as const;

@@ -44,6 +44,8 @@ export class Subscriptions {
   #connection: Connection | undefined;
   /** The addresses that the process before this one had asked its legacy server to report on, until it has ended. */
   #told = new Set<string>();
+  /** Which one the next process has, and with it what is watched there: nothing of that is ended here. */
+  #given: Connection | undefined;
   /** The addresses that were sent to it before it accepted calls, until it does. */
   #sentAtFirst: readonly string[] = [];
 
@@ -100,7 +102,7 @@ export class Subscriptions {
     if (!this.#watched.has(uri) || this.#drop(uri) > 0) return;
     this.#told.delete(uri);
     const { connection } = this.#supervisor();
-    if (!connection) return;
+    if (!connection || connection === this.#given) return;
     if (connection.era === 'modern') this.#listen(connection);
     else say(connection, 'resources/unsubscribe', uri);
   }
@@ -134,6 +136,7 @@ export class Subscriptions {
 
   /** What a legacy server was asked to report on; the next process has to listen to a modern one anew. */
   give(): readonly string[] {
+    this.#given = this.#connection;
     const isLegacy = this.#connection?.era === 'legacy';
     const told = isLegacy ? [...this.#watched.keys(), ...this.#told] : [];
     for (const { stream } of this.#streams.values()) stream.close();
@@ -159,6 +162,7 @@ export class Subscriptions {
   ended(connection: Connection): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
+    this.#given = undefined;
     this.#told = new Set();
     this.#endStreams();
   }

@@ -190,6 +190,25 @@ describe('what a legacy server was asked to report on', () => {
     expect(child.heardAs('resources/subscribe')).toHaveLength(3);
   });
 
+  it('is not ended by the former process with its sessions #rollout', async () => {
+    const scripts = { a: plain };
+    const first = newGateway(scripts);
+    const peer = first.legacy();
+    peer.request('resources/subscribe', { uri: 'x://a' });
+    await settled();
+    const next = await nextHost(first, scripts);
+    const session = next.legacy();
+    session.request('resources/subscribe', { uri: 'x://a' });
+    await settled();
+    peer.session.close();
+    await first.host.close();
+    await settled();
+    const { child } = first.servers.a;
+    expect(child.heardAs('resources/unsubscribe')).toEqual([]);
+    child.note('notifications/resources/updated', { uri: 'x://a' });
+    expect(session.methods()).toEqual(['notifications/resources/updated']);
+  });
+
   it('a modern one is listened to anew, and its lists are read again when they are needed', async () => {
     const scripts = { a: { ...plain, era: 'modern' as const } };
     const first = newGateway(scripts);

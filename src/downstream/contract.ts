@@ -132,7 +132,10 @@ export interface GatewayForTransports {
   inputSchemaOf(tool: string, principal: Principal): unknown;
   /** The replica that has what this modern request continues, where there are several; undefined: none, or this one. */
   holderOf?(message: Message, principal: Principal): string | undefined;
-  /** Ends every modern subscription in the way that tells its client that it is over; another process has the next one. */
+  /**
+   * Ends every modern subscription over HTTP in the way that tells its client that it is over: another process has the
+   * next one. Those of other clients go there with them.
+   */
   endListenings?(): void;
   /** Requests without an answer, and parked calls: what keeps a process that another one has replaced. */
   readonly unfinished?: number;

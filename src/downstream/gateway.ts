@@ -295,9 +295,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   }
 
   accessEnded(ids: ReadonlySet<string>): void {
-    // Over HTTP the id of a principal is the key of its client; a window of the local user has another one.
-    const isTheirs = ({ principal, client }: Incoming) =>
-      client.key === principal.id && ids.has(ownerOf(principal).id);
+    const isTheirs = (one: Incoming) => isOverHttp(one) && ids.has(ownerOf(one.principal).id);
     const listening = [...this.#listenings].map(({ incoming }) => incoming);
     const ending = [...listening, ...this.#requests.values()].filter(isTheirs);
     // An error in one of them leaves no other one.
@@ -407,14 +405,18 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
   drain(ms: number): Promise<void> {
     this.isAccepting = false;
     this.#draining ??= new Draining({ clock: this.clock, underWay: () => this.#underWay() });
-    this.endListenings();
+    for (const listening of [...this.#listenings]) listening.end();
+    this.#listenings.clear();
     this.#draining.within(ms);
     return this.#draining.done;
   }
 
   endListenings(): void {
-    for (const listening of [...this.#listenings]) listening.end();
-    this.#listenings.clear();
+    for (const listening of [...this.#listenings]) {
+      if (!isOverHttp(listening.incoming)) continue;
+      this.#listenings.delete(listening);
+      listening.end();
+    }
   }
 
   get unfinished(): number {
@@ -445,6 +447,11 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     this.#clients[Symbol.dispose]();
     this.view[Symbol.dispose]();
   }
+}
+
+/** There the id of a principal is the key of its modern client; a window of the local user has another one. */
+function isOverHttp({ principal, client }: Incoming): boolean {
+  return client.key === principal.id;
 }
 
 /** JSON text for a line that somebody else reads. */

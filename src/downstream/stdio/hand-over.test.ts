@@ -226,7 +226,7 @@ describe('a client on stdio that is handed over', () => {
     former?.front.last().reply.answer(result(7));
     await arrived();
     const said = client.messages.slice(1).map(({ method }) => method);
-    expect([said, former?.front.last().isCancelled]).toEqual([['acknowledged', changed], false]);
+    expect([said, former?.front.last().isCancelled]).toEqual([['acknowledged', changed], true]);
     await former?.rest?.done;
   });
 

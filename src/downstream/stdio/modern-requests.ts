@@ -88,12 +88,13 @@ export class ModernRequests {
       .map(({ message: { id, method = '' } }) => ({ id: id as Id, method }));
   }
 
-  /** Those that listen, as the client sent them: nothing is sent on them here any more. */
+  /** Those that listen, as the client sent them: here they have ended, and nothing is sent on them any more. */
   takeListening(): Pick<StdioState, 'listening' | 'unacknowledged'> {
     const all = this.#open.values().filter(({ message }) => message.method === listen);
     for (const reply of all) {
       reply.isMuted = true;
       this.#open.delete(reply.message.id);
+      reply.underway?.cancel();
     }
     const lines = (isAcknowledged: boolean) =>
       all

@@ -258,6 +258,22 @@ describe('a list that has changed just before the hand-over', () => {
   });
 });
 
+describe('a modern subscription at the fence', () => {
+  it('is ended where its client has to ask for it again, and only there', async () => {
+    const { gateway, modern } = newGateway({ a: plain });
+    const notifications = { toolsListChanged: true };
+    const listen = (options: object) =>
+      modern({}, options).request('subscriptions/listen', { notifications });
+    const [overHttp, window] = [listen({ key: localUser.id }), listen({ key: 'socket-1' })];
+    await settled();
+    gateway.endListenings();
+    expect([overHttp.answers.length, window.answers.length]).toEqual([1, 0]);
+    expect(gateway.kept['listenings']).toBe(1);
+    window.underway?.cancel();
+    expect([gateway.kept['listenings'], gateway.unfinished]).toEqual([0, 0]);
+  });
+});
+
 describe('a resource that changes while its watchers are on their way', () => {
   it('is told of when they are there #rollout', async () => {
     const scripts = { a: plain };

@@ -13,6 +13,7 @@ import type { WrittenTask } from '../tasks/begun-task.ts';
 import type { HandOverTo, RestoredConnection } from './handed-host.ts';
 import type { ServerState, SlotState } from './host-state.ts';
 import type { RestoredClients } from './restored-clients.ts';
+import { resultsMark } from './results-mark.ts';
 import { aimFrom, restoreLists, writtenAim, writtenLists } from './written-lists.ts';
 
 /** What only the server itself has. */
@@ -72,6 +73,7 @@ export function writtenServer(
   return {
     name,
     spec: inside.spec,
+    results: resultsMark(config),
     lazy: config.lazy,
     isolation: slots.mode,
     asks: slots.asks,

@@ -21,7 +21,7 @@ import { Fault } from '../kernel/fault.ts';
 import { ownValue } from '../kernel/own-value.ts';
 import { Scope } from '../kernel/scope.ts';
 import { readSecretFile } from '../kernel/secret-file.ts';
-import { systemClock } from '../kernel/system-clock.ts';
+import { machineTime, systemClock } from '../kernel/system-clock.ts';
 import { openEventLog } from '../observe/event-log.ts';
 import { EventHub, type HostEvent } from '../observe/events.ts';
 import type { KeyedStore } from '../policy/idempotency.ts';
@@ -40,7 +40,8 @@ import { ownerStore } from '../store/owner-store.ts';
 import type { StoreProblem } from '../store/problem.ts';
 import type { StoreOverRollout } from '../store/remote/store-over-rollout.ts';
 import { sealedRecords } from '../store/sealed-records.ts';
-import { openMemoryInstead, openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
+import { openMemoryInstead } from '../store/sqlite/instance-store.ts';
+import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Environment, processEnvironment } from '../supervise/process/start/environment.ts';
 import type { ProcessHolder } from '../supervise/process/start/process-starter.ts';
@@ -222,6 +223,7 @@ function hostIn(scope: Scope, loaded: LoadedConfig, around: HostSurroundings): H
     processors: availableParallelism(),
     readEntry: (name, entry) => readEntry(name, entry, around),
     readConfig: (input) => readConfig(input, around),
+    machineNow: machineTime,
     leave: () => spawner.leave(),
     release: () => scope[Symbol.asyncDispose](),
   });

@@ -365,8 +365,10 @@ export class HostCore implements HostForCommands, HostForGateway {
 
   handOver(to: HandOverTo): Promise<HandedHost> {
     const identified = () => {
-      const { instance } = this.#given;
-      return { instance, generation: this.#generation, uptimeMs: this.#status.uptimeMs };
+      const { instance, machineNow } = this.#given;
+      const { uptimeMs } = this.#status;
+      const written = machineNow ? { writtenAt: machineNow() } : {};
+      return { instance, generation: this.#generation, uptimeMs, ...written };
     };
     const leave = () => this.#given.leave?.() ?? Promise.resolve();
     return handOver(this.parts, identified, to, leave);
@@ -383,7 +385,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   restore(restored: RestoredHost): Restoring {
     const restoring = restoreHost(this.parts, this.#given, restored);
     this.#generation = restored.state.generation + 1;
-    this.#status.uptimeMs = restored.state.uptimeMs;
+    this.#status.uptimeMs = restoring.uptimeMs;
     this.#formerEnded = restoring.ended;
     return restoring;
   }

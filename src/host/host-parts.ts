@@ -54,6 +54,8 @@ export interface HostParts {
   readonly readEntry: (name: string, entry: Readonly<Record<string, unknown>>) => ServerConfig;
   /** Reads a whole config by the same rules. */
   readonly readConfig: (options: ApplyOptions) => LoadedConfig;
+  /** The time that all processes of this machine have, in milliseconds since any moment; absent: there is no other one. */
+  readonly machineNow?: () => number;
   /** All processes that could be given away were: what is recorded about them is another process's now. */
   readonly leave?: () => Promise<void>;
   /** Ends what the host was given, after its servers have ended. */

@@ -37,3 +37,8 @@ export const systemClock: Clock = {
       ? SystemTimer.long(ms, task, background)
       : new SystemTimer(ms, task, background),
 };
+
+/** Monotonic, and the same for all processes of this machine, in milliseconds. */
+export function machineTime(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}

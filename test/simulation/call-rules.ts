@@ -157,7 +157,8 @@ export class CallRules {
     if (this.#book.of(plan.nonce).some((other) => other.plan.principal.id !== id)) return;
     // What a host that was killed had sent may be read until the reaper comes.
     if (this.#book.of(plan.nonce).some((other) => other.ended?.ending.kind === 'bereft')) return;
-    const received = this.#ledger.of(plan.nonce).some(({ at }) => at > begunAt);
+    const isNew = ({ at, phase }: LedgerLine) => phase === 'received' && at > begunAt;
+    const received = this.#ledger.of(plan.nonce).some(isNew);
     if (received) this.#violated('true-dispatched', `${says}, but a server has received it`);
   }
 

@@ -3,6 +3,7 @@
 
 import type { Fault } from '../../src/kernel/fault.ts';
 import type { Principal } from '../../src/policy/principal.ts';
+import type { ProcessRules } from './process-rules.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** `secret` is hidden by every config: to everybody it does not exist. */
@@ -55,6 +56,8 @@ export interface Standing {
 export interface CallRecord {
   readonly plan: Plan;
   readonly standing: Standing;
+  /** The process of the host that it was made to. */
+  readonly process: ProcessRules;
   readonly number: number;
   readonly begunAt: number;
   readonly begunStep: number;
@@ -76,11 +79,18 @@ export class CallBook {
     return this.#count;
   }
 
-  begin(plan: Plan, standing: Standing, clock: VirtualClock, step: number): CallRecord {
+  begin(
+    plan: Plan,
+    standing: Standing,
+    clock: VirtualClock,
+    step: number,
+    process: ProcessRules,
+  ): CallRecord {
     this.#count += 1;
     const record: CallRecord = {
       plan,
       standing,
+      process,
       number: this.#count,
       begunAt: clock.now(),
       begunStep: step,

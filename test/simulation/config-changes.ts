@@ -121,7 +121,7 @@ export function differenceOf(before: RunConfig, after: RunConfig): Difference {
 }
 
 /** What is run, or asked. */
-function runOf(config: ServerConfig | undefined): string {
+export function runOf(config: ServerConfig | undefined): string {
   return config?.type === 'stdio' ? config.args.join(' ') : String(config?.url);
 }
 

@@ -12,6 +12,8 @@ import type { HostEvent } from '../../src/observe/events.ts';
 import type { Violated } from './call-rules.ts';
 import { type CallRecord, describe } from './calls.ts';
 import { type Difference, differenceOf, hidesTool, type RunConfig } from './config-changes.ts';
+import type { SimChild } from './sim-child.ts';
+import type { Tether } from './tether.ts';
 import type { World } from './world.ts';
 
 /** A config that is being applied. */
@@ -30,6 +32,8 @@ const drainMs = 4_900;
 export interface ConfigRulesParts {
   readonly world: World;
   readonly violated: Violated;
+  /** Of the process that serves. */
+  readonly tether: () => Tether;
   /** A host with this config that has never had another one; nothing is started. */
   readonly fresh: (config: RunConfig) => HostCore;
   /** This config takes effect now. */
@@ -93,16 +97,33 @@ export class ConfigRules {
   // --- what an operator does ---------------------------------------------------------------
 
   /** Right before it is applied. */
-  begins(config: RunConfig): void {
+  begins(config: RunConfig): object {
     const difference = differenceOf(this.#last, config);
     this.#last = config;
-    this.#applying.push({ config, difference, begunAt: undefined, untouched: new Map() });
+    const applying: Applying = { config, difference, begunAt: undefined, untouched: new Map() };
+    this.#applying.push(applying);
     this.version += 1;
     if (this.#applying.length === 1) this.#takesEffect();
+    return applying;
+  }
+
+  get isApplying(): boolean {
+    return this.#applying.length > 0;
+  }
+
+  /** The next process serves, which was started with this config; what the one before still applies is its own. */
+  succeeds(host: HostCore, started: RunConfig): void {
+    this.#last = started;
+    this.#applied = started;
+    this.#applying = [];
+    this.#host = host;
+    this.version += 1;
   }
 
   /** In the turn in which the host says that it is applied and what of it failed, or that it is not. */
-  ended(failed: readonly ServerCause[] | undefined): void {
+  ended(applying: object, failed: readonly ServerCause[] | undefined): void {
+    // Otherwise it is that of a process which has been replaced.
+    if (this.#applying[0] !== applying) return;
     const done = this.#applying.shift();
     if (done === undefined) return;
     this.version += 1;
@@ -206,7 +227,9 @@ export class ConfigRules {
 
   #judgeGone(host: HostCore, name: string): void {
     const { left } = this.#parts.world;
-    const child = [...left].find((one) => one.name === name && !one.isOrphan);
+    const isOurs = ({ tether }: SimChild) =>
+      tether === undefined || tether === this.#parts.tether();
+    const child = [...left].find((one) => one.name === name && !one.isOrphan && isOurs(one));
     if (child) this.#violated(`${name} is taken out, and ${child.pid} is left`);
     if (host.known(name)) this.#violated(`${name} is taken out, and still known`);
   }

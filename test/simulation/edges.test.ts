@@ -8,6 +8,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { FileStore } from '../../src/store/file-store.ts';
+import { StoreOverRollout } from '../../src/store/remote/store-over-rollout.ts';
 import { drawFleet, partsFor } from './fleet.ts';
 import { Judge } from './invariants.ts';
 import { Dice } from './random.ts';
@@ -80,10 +81,13 @@ describe('the simulated host', () => {
     const given = world.edges();
     const audience = { heard: () => {}, complained: () => {} };
     const fleet = { ...drawFleet(new Dice(1)), keys: 'memory' as const };
-    const { edges, store, ...rest } = partsFor(given, fleet, fleet.first.loaded, audience);
-    expect(Object.keys(edges).sort()).toEqual(['clock', 'http', 'random', 'spawn']);
-    const { clock, http, random, spawn } = given;
-    expect(edges).toEqual({ clock, http, random, spawn });
+    const never = () => new Promise<never>(() => {});
+    const holders = { id: '1', isAlive: never, claimAt: never, answerClaims: () => {} };
+    const neighbours = { holders, over: new StoreOverRollout() };
+    const { loaded } = fleet.first;
+    const { edges, store, ...rest } = partsFor(given, fleet, loaded, audience, neighbours);
+    const { adopt, clock, http, random, spawn } = given;
+    expect(edges).toEqual({ adopt, clock, http, random, spawn });
     expect(store).toBeInstanceOf(FileStore);
     expect(Object.keys(rest).sort()).toEqual([
       'config',
@@ -93,6 +97,9 @@ describe('the simulated host', () => {
       'hasClients',
       'identity',
       'instance',
+      'keyed',
+      'leave',
+      'machineNow',
       'readConfig',
       'readEntry',
       'release',
@@ -109,6 +116,7 @@ describe('the simulation', () => {
         .filter((name) => name.startsWith('../')),
     );
     expect([...taken].sort()).toEqual([
+      '../../src/cli/gateway/rollout/server-lines.ts',
       '../../src/config/load.ts',
       '../../src/downstream/view/known-lists.ts',
       '../../src/host/host-core.ts',
@@ -117,14 +125,19 @@ describe('the simulation', () => {
       '../../src/policy/keyed-records.ts',
       '../../src/policy/principal.ts',
       '../../src/policy/stored-key.ts',
+      '../../src/replicas/neighbour-bus.ts',
+      '../../src/replicas/rollout-holders.ts',
+      '../../src/rollout/hand-over-link.ts',
       '../../src/store/file-store.ts',
-      '../../src/store/memory-store.ts',
-      '../../src/store/opened-words.ts',
       '../../src/store/owner-store.ts',
       '../../src/store/record-files.ts',
+      '../../src/store/remote/former-store.ts',
+      '../../src/store/remote/store-over-rollout.ts',
       '../../src/store/sealed-records.ts',
+      '../../src/store/sqlite/instance-store.ts',
+      '../../src/store/sqlite/operation.ts',
+      '../../src/store/sqlite/sqlite-store.ts',
       '../../src/store/store-error.ts',
-      '../../src/store/store.ts',
       '../../src/wire/eras.ts',
     ]);
   });

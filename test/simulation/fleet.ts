@@ -11,13 +11,15 @@ import type { ServerConfig } from '../../src/config/schema.ts';
 import type { HostParts } from '../../src/host/host-parts.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { EventHub, type HostEvent } from '../../src/observe/events.ts';
-import type { KeyedStore } from '../../src/policy/idempotency.ts';
 import { KeyedRecords } from '../../src/policy/keyed-records.ts';
+import type { KeyHolders } from '../../src/policy/keyed-wait.ts';
 import { isStoredKey } from '../../src/policy/stored-key.ts';
 import { FileStore } from '../../src/store/file-store.ts';
 import { ownerStore } from '../../src/store/owner-store.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
+import type { StoreOverRollout } from '../../src/store/remote/store-over-rollout.ts';
 import { sealedRecords } from '../../src/store/sealed-records.ts';
+import { openMemoryInstead } from '../../src/store/sqlite/instance-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type ConfigDraft, draftKeys, firstDraft, type RunConfig } from './config-changes.ts';
 import type { Dice } from './random.ts';
@@ -150,45 +152,68 @@ export interface HostAudience {
   complained(problem: StoreProblem): void;
 }
 
+/** What a process of the host has of the others of its instance. */
+export interface Neighbours {
+  readonly holders: KeyHolders;
+  readonly over: StoreOverRollout;
+  /** Resolves when it may use what the process before had; absent: at once. */
+  readonly serving?: Promise<unknown>;
+}
+
 /** What the host is given: the world's five edges, and what is said about it in words. */
 export function partsFor(
   edges: HostEdges,
   fleet: Fleet,
   { config, disabled }: LoadedConfig,
   audience: HostAudience,
-): HostParts {
-  const { clock, random, spawn, http, disk, database } = edges;
+  { holders, over, serving }: Neighbours,
+): HostParts & { readonly keyed: KeyedRecords } {
+  const { clock, random, spawn, adopt, leave, http, disk, machineNow } = edges;
   const events = new EventHub(() => clock.wallNow());
   events.subscribe((event) => audience.heard(event));
   const report = (problem: StoreProblem) => audience.complained(problem);
   const files = new FileStore({ disk, clock, report });
+  const { former } = over;
+  const database =
+    fleet.keys === 'memory'
+      ? openMemoryInstead({ clock, report, former })
+      : edges.database({ report, former, ...(serving && { openAfter: serving }) });
+  over.hasFiles(files);
+  over.hasDatabase(database);
   const store = fleet.keys === 'memory' ? files : ownerStore(files, database);
   return {
-    ...(fleet.keys === 'memory' ? {} : { keyed: keyedStore(store, clock, fleet.keys) }),
-    edges: { clock, random, spawn, http },
+    keyed: keyedStore(database, clock, fleet.keys, holders),
+    edges: { clock, random, spawn, adopt, http },
+    leave,
+    machineNow,
     store,
     config,
     configFile: null,
     disabled,
     identity: { name: 'holdfast', version: '0.0.0' },
-    instance: 'simulated',
+    instance: '51b0000000000001',
     startedBy: 'simulation',
     hasClients: fleet.hasClients,
     events,
     readEntry: fleet.read,
     readConfig: loaded,
-    release: () => store.close(),
+    release: async () => void (await Promise.all([files.close(), database.close()])),
   };
 }
 
 /** As an instance keeps them. */
-function keyedStore(store: Store, clock: Clock, place: KeyPlace): KeyedStore {
+function keyedStore(
+  store: Store,
+  clock: Clock,
+  place: KeyPlace,
+  replicas: KeyHolders,
+): KeyedRecords {
   const keys = store.records('keys', { durability: 'durable', shape: isStoredKey });
   const answers =
-    place === 'durable'
-      ? sealedRecords(store.records(answersName, { durability: 'durable' }), answersName, secret)
-      : store.records('key-answers-in-memory', { durability: 'process' });
-  return new KeyedRecords({ clock, keys, answers: () => Promise.resolve(answers) });
+    place === 'without-answers'
+      ? store.records('key-answers-in-memory', { durability: 'process' })
+      : sealedRecords(store.records(answersName, { durability: 'durable' }), answersName, secret);
+  return new KeyedRecords({ clock, keys, answers: () => Promise.resolve(answers), replicas });
 }
 
 export const answersName = 'key-answers';

@@ -8,25 +8,26 @@ import type { Config } from '../../src/config/schema.ts';
 import { HostCore } from '../../src/host/host-core.ts';
 import type { FaultCode } from '../../src/kernel/fault.ts';
 import type { HostEvent } from '../../src/observe/events.ts';
+import { StoreOverRollout } from '../../src/store/remote/store-over-rollout.ts';
 import type { Allowance } from './allowance.ts';
 import { CallRules } from './call-rules.ts';
 import { CallBook, type CallRecord, type Ending, type Plan, type Standing } from './calls.ts';
-import type { Difference } from './config-changes.ts';
+import type { Difference, RunConfig } from './config-changes.ts';
 import { ConfigRules } from './config-rules.ts';
 import { type Fleet, type HostAudience, partsFor } from './fleet.ts';
 import { KeyRules } from './key-rules.ts';
 import type { LedgerLine } from './ledger.ts';
-import { LifeRules } from './life-rules.ts';
 import { MemoryRules } from './memory-rules.ts';
 import type { People } from './people.ts';
 import { PolicyRules } from './policy-rules.ts';
-import { type Circuit, type Manner, type Passage, ProbeRules } from './probe-rules.ts';
-import { allLeft, serversLeft } from './remains.ts';
-import { ServerRules } from './server-rules.ts';
+import type { Circuit, Manner, Passage } from './probe-rules.ts';
+import { ProcessRules } from './process-rules.ts';
+import { allLeft, leftOf, serversLeft } from './remains.ts';
+import { RolloutRules } from './rollout-rules.ts';
+import type { ServerRules } from './server-rules.ts';
 import type { SimChild } from './sim-child.ts';
 import { StoreRules } from './store-rules.ts';
-import type { Tether } from './tether.ts';
-import type { Watcher, World } from './world.ts';
+import type { HostEdges, Watcher, World } from './world.ts';
 
 export interface Violation {
   /** The promise; `liveness` for what is promised by none of them alone. */
@@ -34,6 +35,13 @@ export interface Violation {
   readonly at: number;
   readonly step: number;
   readonly detail: string;
+}
+
+/** What of a server goes along in a rollout. */
+interface Kept {
+  readonly isSame: (server: string) => boolean;
+  /** Its cached results. */
+  readonly isKept: (server: string) => boolean;
 }
 
 const keptViolations = 20;
@@ -45,19 +53,19 @@ export class Judge implements Watcher {
   /** Told directly by those they are about. */
   store!: StoreRules;
   policy!: PolicyRules;
-  servers!: ServerRules;
+  rollouts!: RolloutRules;
   keys!: KeyRules;
   configs!: ConfigRules;
   #world!: World;
   #config!: Config;
   #people!: People;
   #calls!: CallRules;
-  // What is known of one life of the host.
+  // What is known of one life of the host, from one cold start to the next.
   #memory!: MemoryRules;
-  #probes!: ProbeRules;
-  #tether!: Tether;
-  readonly #lives = new Map<string, LifeRules>();
-  readonly #passages = new Map<CallRecord, Passage>();
+  /** Of the process that serves. */
+  #serving!: ProcessRules;
+  /** Of all processes that are there. */
+  readonly #processes = new Set<ProcessRules>();
   #callEvents = 0;
   #callsBefore = 0;
   readonly #violated = (rule: string, detail: string) => this.violated(rule, detail);
@@ -72,40 +80,72 @@ export class Judge implements Watcher {
     this.configs = new ConfigRules(fleet.first, {
       world,
       violated: this.#violated,
+      tether: () => this.#serving.tether,
       fresh: ({ loaded }) => freshHost(world, fleet, loaded),
       changes: (difference) => this.#configured(difference),
     });
     this.policy = new PolicyRules(this.book, people, this.#violated);
     this.store = new StoreRules(world.disk, this.#violated);
+    this.rollouts = new RolloutRules(world, this.#violated);
   }
 
   // --- the lives of the host ---------------------------------------------------------------
 
   /** A new host is about to be made; it knows nothing of what another one knew. */
-  lifeBegins(tether: Tether): void {
-    this.#tether = tether;
+  lifeBegins(): void {
     this.#memory = new MemoryRules(this.book, this.#world.ledger, this.#config, this.#violated);
-    this.servers = new ServerRules(this.#world, this.#violated);
-    this.#probes = new ProbeRules(this.#config, this.#violated);
-    this.#lives.clear();
-    this.#passages.clear();
+    this.#processes.clear();
     this.#callEvents = 0;
     this.#callsBefore = this.book.count;
     this.keys.lifeBegins();
     this.configs.lifeBegins();
   }
 
+  /** A process of this life is about to be made. */
+  processBegins({ tether, id }: HostEdges, serves: boolean): ProcessRules {
+    const [world, config] = [this.#world, this.#config];
+    const rules = new ProcessRules(`p${Number(`0x${id}`)}`, tether, world, config, this.#violated);
+    this.#processes.add(rules);
+    if (serves) this.#serving = rules;
+    return rules;
+  }
+
+  get servers(): ServerRules {
+    return this.#serving.servers;
+  }
+
+  get serving(): ProcessRules {
+    return this.#serving;
+  }
+
+  /** From now on nobody serves, until another one does. */
+  fenced(): void {
+    this.configs.lifeEnds();
+  }
+
+  /** This process serves now; `started` is the config it was started with. */
+  serves(rules: ProcessRules, started: RunConfig, { isSame, isKept }: Kept): void {
+    this.#serving = rules;
+    const { host } = rules;
+    if (host) this.configs.succeeds(host, started);
+    for (const name of Object.keys(this.#config.mcpServers)) {
+      // Its callers wait for another one; what was cached of another program must not be used.
+      this.#calls.disturbed(name, this.#world.clock.now());
+      if (!isKept(name)) this.#memory.invalidated(name, this.step);
+      if (!isSame(name)) this.servers.replaced(name);
+    }
+  }
+
   meet(host: HostCore): void {
-    this.servers.meet(host);
     this.configs.meet(host);
   }
 
-  /** Hears one host, as long as it lives. */
-  audience(): HostAudience {
-    const tether = this.#tether;
+  /** Hears one process, as long as it lives. */
+  audience(rules: ProcessRules): HostAudience {
+    const { tether } = rules;
     return {
       heard: (event) => {
-        if (!tether.isCut) this.#heard(event);
+        if (!tether.isCut) this.#heard(event, rules);
       },
       complained: (problem) => {
         if (tether.isCut) return;
@@ -124,6 +164,20 @@ export class Judge implements Watcher {
     }
     this.book.open.clear();
     this.store.lifeEnded();
+  }
+
+  /** One process was killed, which was replaced before. */
+  processKilled(rules: ProcessRules): void {
+    const at = this.#world.clock.now();
+    for (const record of this.book.open) {
+      if (record.process !== rules) continue;
+      record.ended = { at, step: this.step, ending: { kind: 'bereft' } };
+      this.book.open.delete(record);
+      // It has no event.
+      this.#callsBefore += 1;
+    }
+    this.store.lifeEnded();
+    this.processEnded(rules, false);
   }
 
   #judgeCallEvents(open: number): void {
@@ -150,35 +204,29 @@ export class Judge implements Watcher {
   }
 
   spawned(child: SimChild, before: readonly SimChild[]): void {
-    this.#lives.get(child.name)?.spawned(child, before);
+    for (const rules of this.#processes) {
+      if (rules.tether === child.tether) rules.spawned(child, before);
+    }
+  }
+
+  misused(what: string): void {
+    this.violated('rollout', what);
   }
 
   // --- what the host tells -----------------------------------------------------------------
 
-  #heard(event: HostEvent): void {
-    const { server, kind } = event;
-    this.#world.trace.add(JSON.stringify(event));
-    if (kind === 'registered') this.#registered(server);
-    if (kind === 'circuit') this.#probes.changed(server, event.circuit, this.step);
-    if (kind === 'call') this.#callEvents += 1;
-    this.servers.heard(event, this.step);
-    this.configs.heard(event);
-    this.#lives.get(server)?.heard(event, this.#world.clock.now());
-  }
-
-  #registered(name: string): void {
-    const config = this.#config.mcpServers[name];
-    if (!config) return;
-    this.#lives.set(name, new LifeRules(name, config, this.#violated));
-    this.#probes.registered(name);
+  #heard(event: HostEvent, rules: ProcessRules): void {
+    this.#world.trace.add(`${rules.name} ${JSON.stringify(event)}`);
+    if (event.kind === 'call') this.#callEvents += 1;
+    if (rules === this.#serving) this.configs.heard(event);
+    rules.heard(event, this.step);
   }
 
   // --- what the operators tell -------------------------------------------------------------
 
   /** Its past is forgotten from here on: a reload or a stop begins now. */
   forgiven(name: string): void {
-    this.#probes.forgiven(name, this.step);
-    this.#lives.get(name)?.forgiven();
+    this.#serving.forgiven(name, this.step);
   }
 
   /** It is about to be stopped or replaced: its callers may wait anew, its cached results must go. */
@@ -214,7 +262,7 @@ export class Judge implements Watcher {
       isOverBudget: isCharged ? isOver : undefined,
       definition: this.servers.definitionOf(server),
     };
-    return this.book.begin(plan, standing, this.#world.clock, this.step);
+    return this.book.begin(plan, standing, this.#world.clock, this.step, this.#serving);
   }
 
   /** Right after the host was called; `circuit` is what it was right before. */
@@ -225,7 +273,7 @@ export class Judge implements Watcher {
     // Under a key it comes to the gate when the database has the key, whatever the circuit is by then.
     const met = isLook ? 'half_open' : circuit;
     const passage = this.passes(`call ${record.number}`, server, met, { hasAsked, isLook });
-    if (passage) this.#passages.set(record, passage);
+    if (passage) record.process.passages.set(record, passage);
   }
 
   callEnded(record: CallRecord, ending: Ending): void {
@@ -243,8 +291,10 @@ export class Judge implements Watcher {
     this.configs.callEnded(record);
     // Under a key the execution goes on when its caller has given up, and may prove the server alive.
     const goesOn = plan.key !== undefined && code === 'cancelled';
-    if (!goesOn) this.passed(this.#passages.get(record), code);
-    this.#passages.delete(record);
+    const { passages } = record.process;
+    if (!goesOn) this.passed(passages.get(record), code);
+    passages.delete(record);
+    this.rollouts.callEnded(record, this.#serving);
   }
 
   circuitOf(name: string): Circuit {
@@ -265,7 +315,8 @@ export class Judge implements Watcher {
     if (circuit !== 'half_open') return undefined;
     const { hasAsked = false, isLook = false } = manner;
     const begunAt = this.#world.clock.now();
-    return this.#probes.began({ what, server, hasAsked, isLook, begunAt, begunStep: this.step });
+    const arrival = { what, server, hasAsked, isLook, begunAt, begunStep: this.step };
+    return this.#serving.probes.began(arrival);
   }
 
   /** Clients ask for lists as long as this host lives: a reading may come to the gate at any time. */
@@ -276,14 +327,20 @@ export class Judge implements Watcher {
   }
 
   passed(passage: Passage | undefined, code: FaultCode | undefined): void {
-    if (passage) this.#probes.ended(passage, this.step, code);
+    if (passage) passage.of.ended(passage, this.step, code);
   }
 
   // --- at every step, and at the end -------------------------------------------------------
 
   settled(): void {
-    this.#probes.settled(this.step);
-    this.servers.settled(this.#world.clock.now());
+    for (const { probes, servers } of this.#processes) {
+      probes.settled(this.step);
+      servers.settled(this.#world.clock.now());
+    }
+    if (this.#world.database.wasShared) {
+      this.violated('rollout', 'two processes have the database open');
+      this.#world.database.wasShared = false;
+    }
     this.step += 1;
   }
 
@@ -296,13 +353,26 @@ export class Judge implements Watcher {
     this.nothingLeft();
   }
 
-  nothingLeft(): void {
-    for (const line of allLeft(this.#world, this.#tether)) this.violated('stop-ladder', line);
+  /** A process was replaced and has ended, in order or because it was killed. */
+  processEnded(rules: ProcessRules, isInOrder: boolean): void {
+    this.#processes.delete(rules);
+    if (!isInOrder) return;
+    rules.servers.closed();
+    for (const line of leftOf(this.#world, rules.tether)) this.violated('stop-ladder', line);
   }
 
-  /** The config has no server any more; the store tidies up now and then, whoever uses it. */
-  emptied(): void {
-    const timers = Math.max(0, this.#tether.timers - 1);
+  nothingLeft(): void {
+    for (const line of allLeft(this.#world, this.#serving.tether)) {
+      this.violated('stop-ladder', line);
+    }
+  }
+
+  /**
+   * The config has no server any more; the two stores tidy up now and then, whoever uses them, and what the disk has
+   * refused is tried again.
+   */
+  emptied(changesTriedAgain: number): void {
+    const timers = Math.max(0, this.#serving.tether.timers - 2 - changesTriedAgain);
     for (const line of allLeft(this.#world, { timers })) this.violated('live-config', line);
   }
 
@@ -315,8 +385,15 @@ export class Judge implements Watcher {
 function freshHost(world: World, fleet: Fleet, config: LoadedConfig): HostCore {
   const edges = world.edges();
   edges.tether.isCut = true;
-  return new HostCore(partsFor(edges, fleet, config, { heard: () => {}, complained: () => {} }));
+  const audience = { heard: () => {}, complained: () => {} };
+  const holders = { id: edges.id, isAlive: never, claimAt: never, answerClaims: () => {} };
+  const over = new StoreOverRollout();
+  // Its database is never opened.
+  const serving = new Promise<void>(() => {});
+  return new HostCore(partsFor(edges, fleet, config, audience, { holders, over, serving }));
 }
+
+const never = () => new Promise<never>(() => {});
 
 /** Which execution an answer is of, if it says so. */
 function runOf(ending: Ending): number | undefined {

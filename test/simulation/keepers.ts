@@ -12,14 +12,17 @@ const keys = ['a', 'b', 'c'] as const;
 export class Keepers {
   readonly #reign: Reign;
   readonly #rules: StoreRules;
-  readonly #kept: Records;
   readonly #dice: Dice;
 
   constructor(reign: Reign, dice: Dice) {
     this.#reign = reign;
     this.#rules = reign.judge.store;
-    this.#kept = reign.host.records(collectionName, { durability: 'forgetful' });
     this.#dice = dice;
+  }
+
+  /** Of the process that serves. */
+  get #kept(): Records {
+    return this.#reign.host.records(collectionName, { durability: 'forgetful' });
   }
 
   begin(): void {
@@ -71,7 +74,10 @@ export class Keepers {
   /** A store never fails whoever uses it, until it is closed. */
   async #tried(work: () => Promise<void>): Promise<boolean> {
     try {
-      await work();
+      await this.#reign.whileServing();
+      const { serving } = this.#reign;
+      using _use = serving.use();
+      await Promise.race([work(), serving.gone]);
       return true;
     } catch (error) {
       if (!this.#reign.isClosing) this.#rules.failed(error);

@@ -26,7 +26,8 @@ export class LifeRules {
   readonly #name: string;
   readonly #config: ServerConfig;
   readonly #violated: Violated;
-  #phase: 'idle' | 'starting' | 'ready' | 'stopping' | 'ejected' = 'idle';
+  /** `handed`: the process before has given its connection, and it is being taken over. */
+  #phase: 'idle' | 'handed' | 'starting' | 'ready' | 'stopping' | 'ejected' = 'idle';
   #generation = 0;
   #failures: number[] = [];
   #shortages: number[] = [];
@@ -52,26 +53,59 @@ export class LifeRules {
     if (this.#phase === 'ejected') this.#phase = 'idle';
   }
 
+  // --- a rollout ---------------------------------------------------------------------------
+
+  copy(): LifeRules {
+    const copy = new LifeRules(this.#name, this.#config, this.#violated);
+    copy.#phase = this.#phase;
+    copy.#generation = this.#generation;
+    copy.#failures = this.#failures;
+    copy.#shortages = this.#shortages;
+    copy.#streak = this.#streak;
+    copy.#readySince = this.#readySince;
+    copy.#notBefore = this.#notBefore;
+    copy.#mustEject = this.#mustEject;
+    return copy;
+  }
+
+  /** It is the next process's now; what was begun here may get another one. */
+  given(): void {
+    this.#phase = 'idle';
+  }
+
+  /** Goes on where it was in the process before; of another program nothing but the generation counts. */
+  inherit(before: LifeRules, isSame: boolean, isGiven: boolean): void {
+    this.#generation = before.#generation;
+    if (!isSame) return;
+    this.#failures = before.#failures;
+    this.#shortages = before.#shortages;
+    this.#streak = before.#streak;
+    this.#readySince = before.#readySince;
+    this.#notBefore = before.#notBefore;
+    const isEjected = before.#mustEject || before.#phase === 'ejected';
+    this.#phase = isEjected ? 'ejected' : isGiven ? 'handed' : 'idle';
+  }
+
   heard(event: HostEvent, at: number): void {
     switch (event.kind) {
       case 'starting':
         return this.#starting(event.generation, at);
       case 'ready':
-        this.#expect(event, ['starting']);
+        this.#expect(event, event.isAdopted ? ['handed'] : ['starting']);
         this.#phase = 'ready';
-        this.#readySince = at;
+        if (!event.isAdopted) this.#readySince = at;
         return;
       case 'start-failed':
         this.#expect(event, ['starting']);
         this.#phase = 'idle';
         return event.code === 'overloaded' ? this.#short(at) : this.#failed(at, 0);
       case 'lost':
-        this.#expect(event, ['ready']);
+        this.#expect(event, ['ready', 'handed']);
         this.#phase = 'idle';
         return this.#failed(at, at - this.#readySince);
       case 'stopping':
         // A hung server was lost a moment ago, and is closed for it.
-        this.#expect(event, event.reason === 'hung' ? ['idle'] : ['starting', 'ready']);
+        this.#expect(event, event.reason === 'hung' ? ['idle'] : ['starting', 'ready', 'handed']);
         this.#phase = 'stopping';
         return;
       case 'ejected':
@@ -119,7 +153,7 @@ export class LifeRules {
     if (generation !== this.#generation + 1) {
       this.#violated('generations', `${this.#name}: ${generation} follows ${this.#generation}`);
     }
-    if (this.#phase === 'starting' || this.#phase === 'ready') {
+    if (this.#phase === 'starting' || this.#phase === 'ready' || this.#phase === 'handed') {
       this.#violated('generations', `${this.#name} starts while it is ${this.#phase}`);
     }
     if (this.#phase === 'ejected') {

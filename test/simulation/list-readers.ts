@@ -4,18 +4,22 @@
 import { KnownLists } from '../../src/downstream/view/known-lists.ts';
 import type { Dice } from './random.ts';
 import type { Reign } from './reign.ts';
+import type { Serving } from './serving.ts';
 
 const listWaitMs = 2_000;
 
 export class ListReaders {
   readonly #reign: Reign;
   readonly #dice: Dice;
+  readonly #serving: Serving;
   readonly #lists: KnownLists;
 
   constructor(reign: Reign, dice: Dice) {
     this.#reign = reign;
     this.#dice = dice;
-    this.#lists = new KnownLists(reign.host, reign.tether, listWaitMs, [], () => {});
+    this.#serving = reign.serving;
+    const { host, tether } = this.#serving;
+    this.#lists = new KnownLists(host, tether, listWaitMs, [], () => {});
   }
 
   begin(): void {
@@ -27,8 +31,11 @@ export class ListReaders {
     await this.#lists.recalled();
     for (;;) {
       await this.#reign.tether.pause(this.#dice.between(500, 8_000));
-      if (this.#reign.isClosing) return;
-      await this.#lists.update(this.#reign.host.servers(), 'tools', undefined);
+      // In a rollout others go on at the next process.
+      if (this.#reign.isClosing || this.#reign.isLeaving) return;
+      if (this.#reign.serving !== this.#serving) return;
+      using _use = this.#serving.use();
+      await this.#lists.update(this.#serving.host.servers(), 'tools', undefined);
     }
   }
 }

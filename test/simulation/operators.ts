@@ -9,6 +9,7 @@ import { nextDraft, type RunConfig } from './config-changes.ts';
 import type { Judge } from './invariants.ts';
 import type { Dice } from './random.ts';
 import type { Reign } from './reign.ts';
+import type { ServerRules } from './server-rules.ts';
 
 const operators = 2;
 
@@ -16,7 +17,6 @@ export class Operators {
   /** What has been begun and is not over. */
   readonly pending = new Set<string>();
   readonly #reign: Reign;
-  readonly #host: HostCore;
   readonly #judge: Judge;
   readonly #dice: Dice;
   #begun = 0;
@@ -24,9 +24,13 @@ export class Operators {
 
   constructor(reign: Reign, dice: Dice) {
     this.#reign = reign;
-    this.#host = reign.host;
     this.#judge = reign.judge;
     this.#dice = dice;
+  }
+
+  /** The process that serves. */
+  get #host(): HostCore {
+    return this.#reign.host;
   }
 
   begin(): void {
@@ -43,6 +47,7 @@ export class Operators {
 
   async #work(): Promise<void> {
     if (this.#isOver) return;
+    await this.#reign.whileServing();
     await this.#act(this.#dice.pick(this.#reign.fleet.names));
     this.#think();
   }
@@ -51,7 +56,7 @@ export class Operators {
     const kind = this.#dice.between(0, 99);
     if (kind < 13) return this.stop(name);
     if (kind < 30) return this.reload(name);
-    if (kind < 43) return this.#reign.fleet.isChanging ? this.#configure() : this.spawn(name);
+    if (kind < 43) return this.#reign.fleet.isChanging ? this.configure() : this.spawn(name);
     if (kind < 75) return this.#lease(name);
     // It asks all, also those that only lists may start where there are clients.
     if (kind < 81) return this.#reign.fleet.hasClients ? this.#tools(name) : this.#discover();
@@ -61,6 +66,7 @@ export class Operators {
   }
 
   async stop(name: string): Promise<void> {
+    await this.#reign.whileServing();
     using _cover = this.#judge.configs.covers(name);
     this.#judge.disturbed(name);
     this.#judge.forgiven(name);
@@ -69,6 +75,7 @@ export class Operators {
   }
 
   async reload(name: string): Promise<void> {
+    await this.#reign.whileServing();
     using _cover = this.#judge.configs.covers(name);
     this.#judge.disturbed(name);
     this.#judge.forgiven(name);
@@ -76,7 +83,7 @@ export class Operators {
   }
 
   /** Another config; now and then the next one comes before it is applied. */
-  async #configure(): Promise<void> {
+  async configure(): Promise<void> {
     const { fleet } = this.#reign;
     const applied: Promise<void>[] = [];
     for (let times = this.#dice.chance(0.25) ? 2 : 1; times > 0; times -= 1) {
@@ -88,14 +95,19 @@ export class Operators {
   }
 
   async apply(config: RunConfig): Promise<void> {
+    // A file that changes meanwhile is read by whoever serves next.
+    if (this.#reign.isLeaving) {
+      this.#reign.newest = config;
+      return await this.#reign.whileServing();
+    }
     const { configs } = this.#judge;
-    configs.begins(config);
+    const applying = configs.begins(config);
     await this.#track('a config', () =>
       // Told in the same turn: the next one that waits is applied in this turn, too.
       this.#host.applyLoaded(config.loaded).then(
-        ({ failed }) => configs.ended(failed),
+        ({ failed }) => configs.ended(applying, failed),
         (error: unknown) => {
-          configs.ended(undefined);
+          configs.ended(applying, undefined);
           throw error;
         },
       ),
@@ -103,6 +115,7 @@ export class Operators {
   }
 
   async spawn(name: string): Promise<void> {
+    await this.#reign.whileServing();
     using _cover = this.#judge.configs.covers(name);
     const dice = this.#dice;
     const variant = dice.between(1, 2);
@@ -114,6 +127,7 @@ export class Operators {
       return this.#track(`spawn of ${name}`, () => this.#host.spawn(spec));
     });
     await Promise.all(spawns);
+    await this.#reign.whileServing();
     // A server that did not come up was given back: it is registered again, to be started lazily.
     if (!this.#host.status().servers.some((server) => server.name === name)) {
       const spec = { name, ...this.#reign.fleet.entry(name, variant), lazy: true };
@@ -123,6 +137,7 @@ export class Operators {
 
   async #lease(name: string): Promise<void> {
     const owner = `operator ${this.#begun}`;
+    const { servers } = this.#judge;
     const passage = this.#judge.passes(owner, name, this.#judge.circuitOf(name), {
       hasAsked: true,
     });
@@ -137,15 +152,15 @@ export class Operators {
       }
     });
     if (!lease) return;
-    this.#judge.servers.leased(name, lease);
-    this.#releaseLater(name, lease);
+    servers.leased(name, lease);
+    this.#releaseLater(name, lease, servers);
   }
 
   /** Now and then somebody releases once more, which must take nothing from anybody. */
-  #releaseLater(name: string, lease: Lease): void {
+  #releaseLater(name: string, lease: Lease, servers: ServerRules): void {
     const { tether } = this.#reign;
     tether.later(this.#dice.between(0, 20_000), () => {
-      this.#judge.servers.released(name, lease);
+      servers.released(name, lease);
       lease.release();
       if (!this.#dice.chance(0.5)) return;
       tether.later(this.#dice.between(0, 5_000), () => lease.release());
@@ -156,9 +171,10 @@ export class Operators {
     const principal = this.#dice.pick(this.#reign.people.all);
     const deadline = this.#dice.chance(0.5) ? { deadlineMs: this.#dice.between(100, 8_000) } : {};
     await this.#look('discover', Object.keys(this.#reign.fleet.config.mcpServers), async () => {
-      const asked = this.#host.servers().map((server) => server.name);
+      const host = this.#host;
+      const asked = host.servers().map((server) => server.name);
       const hides = this.#hiding();
-      const found = await this.#host.discover({ ...deadline, principal });
+      const found = await host.discover({ ...deadline, principal });
       this.#judge.policy.sees(principal, found, hides);
       for (const name of asked) {
         const ofServer = found.filter(({ server }) => server === name);
@@ -225,8 +241,12 @@ export class Operators {
     this.#begun += 1;
     const entry = `${what} (${this.#begun}, begun at ${this.#reign.tether.now()})`;
     this.pending.add(entry);
+    // What was begun ends where it was begun.
+    const { serving } = this.#reign;
+    using _use = serving.use();
     try {
-      return await act();
+      const done = await Promise.race([act(), serving.gone]);
+      return done === 'gone' ? undefined : done;
     } catch (error) {
       this.#judgeFailure(entry, error);
       return undefined;

@@ -26,6 +26,8 @@ interface Arrival extends Manner {
 export interface Passage extends Arrival {
   /** Which half-open circuit: they are counted. */
   readonly epoch: number;
+  /** Of the process it came to. */
+  readonly of: ProbeRules;
   endedStep: number;
 }
 
@@ -70,7 +72,7 @@ export class ProbeRules {
 
   began(arrival: Arrival): Passage {
     const epoch = this.#changes.get(arrival.server) ?? 0;
-    const passage: Passage = { ...arrival, epoch, endedStep: Infinity };
+    const passage: Passage = { ...arrival, epoch, of: this, endedStep: Infinity };
     this.#holders.add(passage);
     return passage;
   }
@@ -78,6 +80,18 @@ export class ProbeRules {
   /** A reload or a stop closes it whatever it was. */
   forgiven(server: string, step: number): void {
     this.#forgivenInStep.set(server, step);
+  }
+
+  /** The circuits as they are now. */
+  get written(): ReadonlyMap<string, Circuit> {
+    return new Map(this.#circuits);
+  }
+
+  /** A probe that runs is of the process before: another one may begin, and it closes nothing here. */
+  inherit(before: ReadonlyMap<string, Circuit>, isSame: (server: string) => boolean): void {
+    for (const [server, circuit] of before) {
+      if (isSame(server)) this.#circuits.set(server, circuit);
+    }
   }
 
   /** A new server begins with a closed circuit, and nobody is told. */

@@ -14,6 +14,16 @@ export function serversLeft({ left, http }: World): readonly string[] {
   return http.open > 0 ? [...lines, `${http.open} exchanges open after the end`] : lines;
 }
 
+/** Of one process of the host, while others go on. */
+export function leftOf({ left, http }: World, tether: Tether): readonly string[] {
+  const children = [...left].filter((child) => child.tether === tether && !child.isOrphan);
+  const lines = children.map(({ name, pid }) => `${name} ${pid} is left by a former process`);
+  const open = http.openOf(tether);
+  if (open > 0) lines.push(`${open} exchanges of a former process are open after its end`);
+  if (tether.timers > 0) lines.push(`${tether.timers} timers of a former process wait`);
+  return lines;
+}
+
 export function allLeft(world: World, { timers }: Pick<Tether, 'timers'>): readonly string[] {
   const lines = serversLeft(world);
   return timers > 0 ? [...lines, `${timers} timers wait after the end`] : lines;

@@ -33,7 +33,7 @@ export class ServerRules {
   /** The process of each server's present connection. */
   readonly #pids = new Map<string, number | null>();
   /** Processes whose end has begun, and the step in which it did. */
-  readonly #retired = new Map<number, number>();
+  #retired = new Map<number, number>();
   #host: HostCore | undefined;
 
   constructor(world: World, violated: Violated) {
@@ -43,6 +43,14 @@ export class ServerRules {
 
   meet(host: HostCore): void {
     this.#host = host;
+  }
+
+  /** Of processes of servers all processes of the host know the same. */
+  inherit(before: ServerRules, isSame: (server: string) => boolean): void {
+    this.#retired = before.#retired;
+    for (const [name, definition] of before.#definitions) {
+      if (isSame(name)) this.#definitions.set(name, definition);
+    }
   }
 
   /** The server of this name, if one is registered now. */

@@ -2,7 +2,7 @@
 // test can make refuse; and what a kill leaves of a commit is all of it or nothing.
 
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../support/manual-clock.ts';
+import { ManualClock, settled } from '../support/manual-clock.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
 import { type Ground, SimDatabase } from './sim-database.ts';
 
@@ -15,6 +15,7 @@ function groundOf(more: Partial<Ground> = {}): Ground {
 
 const never = () => new Promise<void>(() => {});
 const atOnce = () => Promise.resolve();
+const report = () => {};
 
 storeSuite('the simulated database', {
   offers: { records: ['durable', 'process'], logs: [], queues: [], counters: [] },
@@ -28,7 +29,7 @@ storeSuite('the simulated database', {
     return {
       open: (given) => {
         now = given;
-        return database.for({ clock: given, moment: atOnce });
+        return database.for({ clock: given, moment: atOnce }, { report });
       },
       refuse: (is) => {
         isRefusing = is;
@@ -47,13 +48,15 @@ describe('a kill in the middle of a commit', () => {
     };
     const database = new SimDatabase(groundOf({ dice: { chance } }));
     const durable = { durability: 'durable' } as const;
-    const killed = database.for({ clock, moment: never });
+    const killed = database.for({ clock, moment: never }, { report });
     void killed.records('keys', durable).put('a', 1);
     void killed.records('answers', durable).put('a', 2);
-    await Promise.resolve();
+    // The store gathers what comes in one turn.
+    await settled();
+    await settled();
     expect(database.isCommitting).toBe(true);
     database.crash();
-    const next = database.for({ clock, moment: atOnce });
+    const next = database.for({ clock, moment: atOnce }, { report });
     const values = [next.records('keys', durable), next.records('answers', durable)];
     const found = await Promise.all(values.map((records) => records.get('a')));
     expect(found.map((entry) => entry?.value)).toEqual(isThere ? [1, 2] : [undefined, undefined]);

@@ -12,6 +12,8 @@ import type { World } from './world.ts';
 
 /** A change that is under way: what a crash may make of it. */
 interface Pending {
+  /** Of the process that has asked for it. */
+  readonly tether: Tether;
   readonly name: string;
   readonly kind: 'write' | 'remove' | 'move';
   /** Of a write. */
@@ -77,18 +79,19 @@ export class SimDisk {
       pathOf: (name) => this.pathOf(name),
       read: (name) => this.#read(tether, name),
       replace: (name, bytes) =>
-        this.#change(tether, {
+        this.#change({
+          tether,
           name,
           kind: 'write',
           bytes,
           done: () => this.#write(name, bytes),
         }),
       remove: (name) =>
-        this.#change(tether, { name, kind: 'remove', done: () => this.#remove(name) }),
+        this.#change({ tether, name, kind: 'remove', done: () => this.#remove(name) }),
       setAside: async (name) => {
         const moved = `${name}.damaged`;
         const done = () => this.#move(name, moved);
-        await this.#change(tether, { name, kind: 'move', done });
+        await this.#change({ tether, name, kind: 'move', done });
         return moved;
       },
       list: async (folder) => {
@@ -105,17 +108,19 @@ export class SimDisk {
     };
   }
 
-  /** The host is killed: what it was writing is there, or not, or in pieces. */
-  crash(): void {
+  /** A process of the host is killed: what it was writing is there, or not, or in pieces. */
+  crash(killed: Tether): void {
     const { dice, faults } = this.#world;
-    for (const { name, kind, bytes, done } of this.#pending) {
+    for (const change of this.#pending) {
+      const { tether, name, kind, bytes, done } = change;
+      if (tether !== killed) continue;
+      this.#pending.delete(change);
       if (kind === 'move') this.#movedUntold.add(name);
       if (bytes && faults.occurs('torn-write')) {
         this.#harm(name, bytes);
       } else if (dice.chance(0.5)) done();
       else if (bytes) this.#leaveDraft(name, bytes);
     }
-    this.#pending.clear();
   }
 
   // --- reading -----------------------------------------------------------------------------
@@ -147,9 +152,9 @@ export class SimDisk {
 
   // --- writing -----------------------------------------------------------------------------
 
-  async #change(tether: Tether, change: Pending): Promise<void> {
+  async #change(change: Pending): Promise<void> {
     this.#pending.add(change);
-    await this.moment(tether);
+    await this.moment(change.tether);
     this.#pending.delete(change);
     const code = this.refused();
     if (code === '') return change.done();

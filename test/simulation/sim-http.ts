@@ -21,7 +21,8 @@ export interface RemoteServer {
 export class SimHttp {
   readonly #world: World;
   readonly #serverAt: (url: URL) => RemoteServer;
-  readonly #open = new Set<Reply>();
+  /** By the process of the host that has asked. */
+  readonly #open = new Map<Reply, Tether>();
 
   constructor(world: World, serverAt: (url: URL) => RemoteServer) {
     this.#world = world;
@@ -33,6 +34,10 @@ export class SimHttp {
     return this.#open.size;
   }
 
+  openOf(tether: Tether): number {
+    return [...this.#open.values()].filter((one) => one === tether).length;
+  }
+
   /** The network as one life of the host sees it. */
   for(tether: Tether): HttpClient {
     return {
@@ -41,15 +46,15 @@ export class SimHttp {
     };
   }
 
-  /** The host is killed: its sockets close, and nobody is left to be told. */
-  crash(): void {
-    for (const reply of this.#open) reply.abort();
+  /** A process of the host is killed: its sockets close, and nobody is left to be told. */
+  crash(killed: Tether): void {
+    for (const [reply, tether] of this.#open) if (tether === killed) reply.abort();
   }
 
   #send(tether: Tether, request: HttpRequest, listener: HttpListener): HttpInFlight {
     const { clock, dice, faults } = this.#world;
     const reply = new Reply(this.#world, listener, () => void this.#open.delete(reply));
-    this.#open.add(reply);
+    this.#open.set(reply, tether);
     clock.later(dice.between(0, 5), () => {
       if (reply.isOver || tether.isCut) return;
       if (faults.occurs('http-refused')) return reply.fail('ECONNREFUSED');

@@ -43,6 +43,8 @@ export class SimProgram implements Program {
   readonly #unanswered = new Set<unknown>();
   /** Of those: whether it lives. */
   readonly #probes = new Set<unknown>();
+  /** Of all requests that it was ever sent. */
+  readonly #seen = new Set<unknown>();
   #lastId = 0;
   #child: SimChild | undefined;
   #isReady = false;
@@ -117,6 +119,11 @@ export class SimProgram implements Program {
     if (method === 'notifications/cancelled') return this.#cancelled(message.params?.requestId);
     if (method === 'notifications/initialized') return this.#initialized();
     if (id === undefined || method === undefined) return;
+    if (this.#seen.has(id)) {
+      const { name } = this.#model;
+      this.#world.misused(`${name} ${this.#child?.pid} was sent two requests with the id ${id}`);
+    }
+    this.#seen.add(id);
     this.#unanswered.add(id);
     if (method === 'ping' || method === 'server/discover') this.#probes.add(id);
     this.#lastId = Math.max(this.#lastId, Number(id));

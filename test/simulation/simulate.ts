@@ -144,6 +144,9 @@ class Simulation {
       () => database.isCommitting,
       () => isKeyed(),
       () => isKeyed() && database.isCommitting,
+      () => this.#reign.rollouts.isUnderWay,
+      () => this.#reign.isLeaving,
+      () => this.#reign.formers.size > 0,
     ]);
     await this.#pass(killEveryMs, isThen);
     this.#world.happenings.add('kills');
@@ -166,7 +169,10 @@ class Simulation {
       isTimeUp = true;
     });
     const isOver = () => isTimeUp || isSo();
-    await run(clock, isOver, () => this.#judge.settled());
+    await run(clock, isOver, () => {
+      this.#judge.settled();
+      this.#reign.rollouts.look();
+    });
     return isSo();
   }
 
@@ -175,10 +181,15 @@ class Simulation {
   async #recover(): Promise<void> {
     const { operators, workload } = this.#reign;
     operators.end();
+    const rolled = this.#reign.rollouts.end();
+    let isRolled = false;
+    void rolled.then(() => {
+      isRolled = true;
+    });
     this.#world.faults.stop();
     this.#world.trace.add('calm');
     // What operators had begun is theirs to end, so that what is ejected stays so.
-    await this.#pass(recoveryMs, () => operators.pending.size === 0);
+    await this.#pass(recoveryMs, () => isRolled && operators.pending.size === 0);
     const { fleet, judge } = this.#realm;
     if (fleet.isChanging) {
       void operators.apply(
@@ -229,7 +240,7 @@ class Simulation {
     await this.#pass(recoveryMs, () => operators.pending.size === 0);
     await this.#pass(emptyMs, () => false);
     this.#world.happenings.add('configs emptied');
-    judge.emptied();
+    judge.emptied(this.#reign.serving.changesTriedAgain);
   }
 
   // --- the end -----------------------------------------------------------------------------
@@ -242,6 +253,13 @@ class Simulation {
   }
 
   async #closed(): Promise<void> {
+    let isQuiet = false;
+    const quiet = this.#reign.quiet().then(() => {
+      isQuiet = true;
+    });
+    await this.#pass(recoveryMs, () => isQuiet);
+    if (!isQuiet) this.#judge.violated('rollout', `a rollout took over ${recoveryMs} ms`);
+    await quiet;
     let isClosed = false;
     const closing = this.#reign.close().then(() => {
       isClosed = true;

@@ -1,5 +1,5 @@
-// What ties one life of a host to the world: its timers, and the right to be told anything. When the
-// host is killed the tether is cut. Nothing that the dead host planned happens, nothing that the world
+// What ties one process of a host to the world: its timers, and the right to be told anything. When it
+// is killed the tether is cut. Nothing that the dead host planned happens, nothing that the world
 // has for it arrives, and whatever it still awaits never comes; to the world it is as if the process
 // had gone from one instant to the next, which is what SIGKILL is.
 
@@ -11,13 +11,16 @@ export class Tether implements Clock {
   /** Timers that the host has set and that have neither fired nor been disposed of. */
   timers = 0;
   isCut = false;
+  /** The monotonic clock of every process begins elsewhere. */
+  readonly #offsetMs: number;
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: VirtualClock, offsetMs = 0) {
     this.#clock = clock;
+    this.#offsetMs = offsetMs;
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.#clock.now() + this.#offsetMs;
   }
 
   wallNow(): number {

@@ -19,7 +19,6 @@ const tools: readonly [ToolName, ...ToolName[]] = ['read', 'write', 'set'];
 
 export class Workload {
   readonly #reign: Reign;
-  readonly #host: Host;
   readonly #dice: Dice;
   readonly #keyed: KeyedPlans;
   readonly #nonces: () => string;
@@ -30,11 +29,15 @@ export class Workload {
 
   constructor(reign: Reign, dice: Dice, keyed: KeyedPlans, nonces: () => string) {
     this.#reign = reign;
-    this.#host = reign.host;
     this.#dice = dice;
     this.#keyed = keyed;
     this.#nonces = nonces;
     this.#hasBudgets = dice.chance(0.15);
+  }
+
+  /** The process that serves. */
+  get #host(): Host {
+    return this.#reign.host;
   }
 
   begin(): void {
@@ -168,14 +171,18 @@ export class Workload {
   async #workUnderBudget(): Promise<void> {
     const dice = this.#dice;
     const allowance = new Allowance(this.#limits());
+    await this.#reign.whileServing();
+    // A budget is one of a program's own host; it does not go along.
+    const host = this.#host;
+    const isOver = () => this.#host !== host || this.#reign.isLeaving;
     const repeated = dice.chance(0.5) ? this.#sharedRead() : undefined;
-    await this.#host.withBudget(allowance.limits, async () => {
-      for (let call = dice.between(1, 5); call > 0; call -= 1) {
+    await host.withBudget(allowance.limits, async () => {
+      for (let call = dice.between(1, 5); call > 0 && !isOver(); call -= 1) {
         const calls = Array.from({ length: dice.between(1, 2) }, () =>
           this.#call(repeated ?? this.#plan(), false, allowance),
         );
         await Promise.all(calls);
-        if (dice.chance(0.2)) await this.#nest();
+        if (dice.chance(0.2) && !isOver()) await this.#nest();
         if (dice.chance(0.3)) await this.#reign.tether.pause(dice.between(0, 60_000));
       }
     });
@@ -184,8 +191,10 @@ export class Workload {
   /** A budget inside another counts for itself, and afterwards the outer one goes on. */
   async #nest(): Promise<void> {
     const inner = new Allowance({ calls: this.#dice.between(0, 1) });
-    await this.#host.withBudget(inner.limits, async () => {
-      for (let call = 0; call < 2; call += 1) await this.#call(this.#plan(), false, inner);
+    const host = this.#host;
+    await host.withBudget(inner.limits, async () => {
+      for (let call = 0; call < 2 && this.#host === host && !this.#reign.isLeaving; call += 1)
+        await this.#call(this.#plan(), false, inner);
     });
   }
 
@@ -201,13 +210,17 @@ export class Workload {
 
   async #call(plan: Plan, mayGiveUp: boolean, allowance?: Allowance): Promise<void> {
     const { judge } = this.#reign;
+    if (this.#reign.isLeaving) await this.#reign.whileServing();
+    const { serving } = this.#reign;
+    using _use = serving.use();
     const record = judge.callBegins(plan, allowance);
     const giveUp = mayGiveUp ? this.#giveUpLater(record) : undefined;
     const circuit = judge.circuitOf(plan.server);
     const answer = this.#ask(plan, record, giveUp?.signal);
     judge.callBegan(record, circuit);
-    const ending = await answer;
+    const ending = await Promise.race([answer, serving.gone]);
     giveUp?.timer[Symbol.dispose]();
+    if (ending === 'gone') return;
     if (ending.kind === 'result') this.answered.add(plan.server);
     judge.callEnded(record, ending);
   }

@@ -6,15 +6,22 @@
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import { Fault } from '../../src/kernel/fault.ts';
 import type { Disk } from '../../src/store/disk.ts';
-import type { Store } from '../../src/store/store.ts';
-import type { ChildListener, ChildSpec, Spawn } from '../../src/supervise/child.ts';
+import type { InstanceStore } from '../../src/store/sqlite/instance-store.ts';
+import type {
+  Adopt,
+  Child,
+  ChildListener,
+  ChildSpec,
+  HandedChild,
+  Spawn,
+} from '../../src/supervise/child.ts';
 import type { HttpClient } from '../../src/upstream/http/http-client.ts';
 import { FaultInjection, type FaultKind } from './fault-injection.ts';
 import { Happenings } from './happenings.ts';
 import { Ledger, type LedgerLine } from './ledger.ts';
 import { Dice } from './random.ts';
 import { SimChild } from './sim-child.ts';
-import { SimDatabase } from './sim-database.ts';
+import { type DatabaseOptions, SimDatabase } from './sim-database.ts';
 import { SimDisk } from './sim-disk.ts';
 import { SimEventSource } from './sim-event-source.ts';
 import { type RemoteServer, SimHttp } from './sim-http.ts';
@@ -30,18 +37,28 @@ export interface Watcher {
   noted(line: LedgerLine): void;
   /** `before`: what is left of earlier processes of the same name. */
   spawned(child: SimChild, before: readonly SimChild[]): void;
+  /** A server was used as no server may be. */
+  misused(what: string): void;
 }
 
-/** All that a host touches of the world, for as long as it lives. */
+/** All that one process of a host touches of the world, for as long as it lives. */
 export interface HostEdges {
   readonly tether: Tether;
   readonly clock: Clock;
   readonly random: Random;
+  /** The same for all processes. */
+  readonly machineNow: () => number;
+  /** By which the other processes of the instance know it. */
+  readonly id: string;
   readonly spawn: Spawn;
+  /** Takes over a process that the process before has given up. */
+  readonly adopt: Adopt;
+  /** Resolves when nothing is being started or taken over. */
+  readonly leave: () => Promise<void>;
   readonly http: HttpClient;
   readonly disk: Disk;
   /** Of the instance; on the same disk. */
-  readonly database: Store;
+  readonly database: (options: DatabaseOptions) => InstanceStore;
 }
 
 export interface WorldOptions {
@@ -79,7 +96,10 @@ export class World {
   readonly #remotes = new Map<string, RemoteServer>();
   /** Which definition of its tools the next process of a name has. */
   readonly #definitions = new Map<string, number>();
+  /** All that there ever were, by their ids. */
+  readonly #children = new Map<number, SimChild>();
   #lastPid = 1_000;
+  #processes = 0;
 
   constructor({ seed, without, isTraceKept = false }: WorldOptions, watcher: Watcher) {
     const seeds = new Dice(seed);
@@ -103,30 +123,64 @@ export class World {
   // --- a life of the host --------------------------------------------------------------------
 
   edges(): HostEdges {
-    const tether = new Tether(this.clock);
+    this.#processes += 1;
+    // The first one of a run has the clock of the world.
+    const offsetMs = this.#processes === 1 ? 0 : this.#processes * 1_000_003;
+    const tether = new Tether(this.clock, offsetMs);
+    const starts = new Set<Promise<Child>>();
+    const started = (start: Promise<Child>) => {
+      starts.add(start);
+      const settled = () => starts.delete(start);
+      start.then(settled, settled);
+      return start;
+    };
+    const life = { clock: tether, moment: () => this.disk.moment(tether) };
     return {
       tether,
       clock: tether,
+      machineNow: () => this.clock.now(),
+      id: this.#processes.toString(16).padStart(16, '0'),
       random: () => this.#jitter.next(),
-      spawn: (spec, listener) => this.#spawn(tether, spec, listener),
+      spawn: (spec, listener) => started(this.#spawn(tether, spec, listener)),
+      adopt: (handed, listener) => started(this.#adopt(tether, handed, listener)),
+      leave: async () => void (await Promise.allSettled(starts)),
       http: this.http.for(tether),
       disk: this.disk.for(tether),
-      database: this.database.for({ clock: tether, moment: () => this.disk.moment(tether) }),
+      database: (options) => this.database.for(life, options),
     };
   }
 
-  /** The host is gone from one instant to the next; the reaper ends what it has started. */
-  kill({ tether }: HostEdges): void {
-    tether.isCut = true;
-    this.disk.crash();
+  /** The instance is gone from one instant to the next; the reaper ends what it has started. */
+  kill(processes: Iterable<HostEdges>): void {
+    for (const edges of processes) this.#cut(edges);
     this.database.crash();
-    this.http.crash();
     for (const child of this.left) child.orphaned();
+  }
+
+  /** One process is gone, and nothing that the others have. */
+  killOne(edges: HostEdges): void {
+    if (this.database.isOpenIn(edges)) this.database.crash();
+    this.#cut(edges);
+    for (const child of this.left) if (child.tether === edges.tether) child.orphaned();
+  }
+
+  #cut({ tether }: HostEdges): void {
+    tether.isCut = true;
+    this.disk.crash(tether);
+    this.http.crash(tether);
+  }
+
+  misused(what: string): void {
+    this.#watcher.misused(what);
+  }
+
+  childOf(pid: number): SimChild | undefined {
+    return this.#children.get(pid);
   }
 
   // --- processes ---------------------------------------------------------------------------
 
-  async #spawn(tether: Tether, spec: ChildSpec, listener: ChildListener): Promise<SimChild> {
+  async #spawn(tether: Tether, spec: ChildSpec, listener: ChildListener): Promise<Child> {
     const { dice, faults } = this;
     const ms = faults.occurs('spawn-slow') ? dice.between(100, 3_000) : dice.between(0, 20);
     await tether.pause(ms);
@@ -135,14 +189,23 @@ export class World {
     if (faults.occurs('spawn-emfile')) throw cannotSpawn(spec, 'overloaded', 'EMFILE');
     if (faults.occurs('spawn-refused')) throw cannotSpawn(spec, 'unavailable', 'EACCES');
     const before = [...this.left].filter(({ name }) => name === spec.name);
-    const child = this.#process(tether, spec, listener);
+    const child = this.#process(spec);
+    const grip = child.ownedBy(listener, tether, true);
     this.left.add(child);
     this.trace.add(`${spec.name} ${child.pid} spawned`);
     this.#watcher.spawned(child, before);
-    return child;
+    return grip;
   }
 
-  #process(tether: Tether, { name, args }: ChildSpec, listener: ChildListener): SimChild {
+  async #adopt(tether: Tether, { state, stdout }: HandedChild, listener: ChildListener) {
+    await tether.pause(this.dice.between(0, 10));
+    const child = this.#children.get(state.id);
+    if (child === undefined) throw new Fault('unavailable', `there is no process ${state.id}`);
+    this.trace.add(`${child.name} ${child.pid} taken over`);
+    return child.ownedBy(listener, tether, false, stdout);
+  }
+
+  #process({ name, args }: ChildSpec): SimChild {
     let definition = this.#definitions.get(name) ?? 1;
     if (this.faults.occurs('changed-definition')) definition += 1;
     this.#definitions.set(name, definition);
@@ -151,7 +214,9 @@ export class World {
     const model = { name, era: args[0] as SimEra, ...this.replaced.get(run) };
     const program = new SimProgram(this, model, definition, frameBytes);
     this.#lastPid += 1;
-    return new SimChild(this, { name, pid: this.#lastPid, program, listener, tether });
+    const child = new SimChild(this, { name, pid: this.#lastPid, program });
+    this.#children.set(child.pid, child);
+    return child;
   }
 
   // --- remote servers ----------------------------------------------------------------------

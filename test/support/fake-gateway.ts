@@ -33,6 +33,8 @@ export interface WorldOptions {
   /** The servers of the process before, and a clock that began elsewhere. */
   readonly former?: { readonly servers: Readonly<Record<string, ScriptedServer>> };
   readonly clock?: ManualClock;
+  /** The clock that all processes of the machine have. */
+  readonly machineNow?: () => number;
   /** What every server does that the config does not name. */
   readonly undeclared?: Script;
 }
@@ -43,7 +45,7 @@ export function newHost<Name extends string>(
   options: WorldOptions = {},
 ) {
   const { config = {}, settings = {}, store, kept: keptParts, audit, undeclared } = options;
-  const { clock = new ManualClock(), former } = options;
+  const { clock = new ManualClock(), former, machineNow } = options;
   const names = Object.keys(scripts) as Name[];
   const servers = Object.fromEntries(
     names.map((name) => [name, former?.servers[name] ?? new ScriptedServer(scripts[name])]),
@@ -67,6 +69,7 @@ export function newHost<Name extends string>(
     disabled: loaded.disabled,
     store: kept,
     ...(audit && { audit }),
+    ...(machineNow && { machineNow }),
     identity,
     instance: 'test',
     startedBy: 'test',

@@ -3,8 +3,8 @@
 
 import { join } from 'node:path';
 import { FormerStore } from '../../src/store/remote/former-store.ts';
+import { openMemoryInstead } from '../../src/store/sqlite/instance-store.ts';
 import { openDatabase } from '../../src/store/sqlite/open-database.ts';
-import { openMemoryInstead } from '../../src/store/sqlite/open-sqlite-store.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ManualClock } from './manual-clock.ts';

@@ -17,6 +17,8 @@ export interface Identified {
   readonly instance: string;
   readonly generation: number;
   readonly uptimeMs: number;
+  /** By the clock of the machine. */
+  readonly writtenAt?: number;
 }
 
 export async function handOver(

@@ -138,6 +138,8 @@ const serverShape = z.object({
   name: textShape,
   /** Of what is run or reached: with another one its connections are not used. */
   spec: textShape,
+  /** Of what its entry says about results: with another one those that are cached are not used. */
+  results: textShape.optional(),
   lazy: z.boolean(),
   isolation: z.enum(['auto', 'client', 'shared']),
   asks: z.boolean(),
@@ -225,6 +227,8 @@ const hostStateShape = z.object({
   /** Which process of the instance has written it, counted from 1. */
   generation: z.int().min(1),
   uptimeMs: msShape,
+  /** By the clock of the machine; absent: written by a version that does not say it. */
+  writtenAt: msShape.optional(),
   /** Restarts of servers that were removed. */
   startsAgain: countShape,
   servers: z.array(serverShape),

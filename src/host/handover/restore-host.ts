@@ -10,6 +10,7 @@ import type { ConnectionListener } from '../../upstream/connection.ts';
 import type { StdioConnectionParts } from '../../upstream/stdio/stdio-parts.ts';
 import type { HostParts } from '../host-parts.ts';
 import type { PipelineParts } from '../pipeline-parts.ts';
+import { agedBy } from './aged-state.ts';
 import type { RestoredConnection, RestoredHost, Restoring } from './handed-host.ts';
 import { HandedTasks } from './handed-tasks.ts';
 import { type HandedCounts, type HostState, hostStateFrom } from './host-state.ts';
@@ -19,8 +20,12 @@ export function restoreHost(
   parts: PipelineParts,
   given: HostParts,
   { state: written, payload, connections, link }: RestoredHost,
-): Restoring {
-  const state = hostStateFrom(written);
+): Restoring & Pick<HostState, 'uptimeMs'> {
+  const handed = hostStateFrom(written);
+  const { writtenAt } = handed;
+  const now = given.machineNow?.();
+  const passedMs = writtenAt === undefined || now === undefined ? 0 : now - writtenAt;
+  const state = agedBy(handed, passedMs);
   const { registry, roleBudgets } = parts;
   const left = new Map(connections);
   const ending: Promise<unknown>[] = [];
@@ -30,7 +35,14 @@ export function restoreHost(
   addCounts(parts, state.counts);
   // What is spent comes over the link, and later what calls of the former add.
   if (link !== undefined) roleBudgets.takeOver(link);
-  parts.cache.restore(entries, state.cache);
+  // What another program has said under this name is nothing that this one has said.
+  const usable = new Set(
+    state.servers.flatMap((one) => (registry.get(one.name)?.takesResultsOf(one) ? [one.name] : [])),
+  );
+  parts.cache.restore(
+    entries.filter(({ server }) => usable.has(server)),
+    state.cache,
+  );
   const tasks = new HandedTasks(parts, state.tasks, link);
   for (const one of state.servers) {
     const server = registry.get(one.name);
@@ -48,6 +60,7 @@ export function restoreHost(
   }
   for (const connection of left.values()) connection.refused?.(unnamed());
   return {
+    uptimeMs: state.uptimeMs,
     adopted: Promise.all(adopting).then(ignored),
     ended: Promise.all(ending).then(ignored),
   };

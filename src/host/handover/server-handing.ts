@@ -15,6 +15,7 @@ import type { HandedTasks } from './handed-tasks.ts';
 import { holdForFormer } from './held-for-former.ts';
 import type { ServerState, SlotState } from './host-state.ts';
 import type { RestoredClients } from './restored-clients.ts';
+import { resultsMark } from './results-mark.ts';
 import { aimFrom, restoreLists, writtenAim, writtenLists } from './written-lists.ts';
 
 /** What only the server itself has. */
@@ -74,6 +75,7 @@ export function writtenServer(
   return {
     name,
     spec: inside.spec,
+    results: resultsMark(config),
     lazy: config.lazy,
     isolation: slots.mode,
     asks: slots.asks,

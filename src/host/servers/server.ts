@@ -19,6 +19,7 @@ import { RootsAtStart } from '../connections/roots-at-start.ts';
 import type { HandOverTo } from '../handover/handed-host.ts';
 import type { HandedTasks } from '../handover/handed-tasks.ts';
 import type { ServerState } from '../handover/host-state.ts';
+import { resultsMark } from '../handover/results-mark.ts';
 import {
   type GivenSlots,
   giveSlots,
@@ -245,6 +246,12 @@ export class Server {
     const written = writtenServer(this, this.#inside, given);
     for (const { supervisor } of this.slots.all()) supervisor.letGo();
     return written;
+  }
+
+  /** Whether results that were cached for what was written down may be given out here. */
+  takesResultsOf({ spec, results }: Pick<ServerState, 'spec' | 'results'>): boolean {
+    const { specHash } = this.#known;
+    return spec === specHash && (results ?? resultsMark(this.config)) === resultsMark(this.config);
   }
 
   /** Goes on where the process before this one was. Resolves when its connections are in use, or are gone. */

@@ -5,108 +5,30 @@
 // before has closed it: not before, also if it is used before.
 
 import { lstatSync } from 'node:fs';
-import type { Clock } from '../../kernel/clock.ts';
-import { DeferredStore } from '../deferred-store.ts';
 import { memoryBackend } from '../memory/memory-operations.ts';
 import { MemoryStore } from '../memory-store.ts';
-import type { StoreProblem } from '../problem.ts';
-import type { FormerStore, TakingStore } from '../remote/former-store.ts';
 import type { HeardMemory } from '../remote/memory-message.ts';
-import { RemoteBackend } from '../remote/remote-backend.ts';
-import type { StoreLink } from '../remote/store-link.ts';
-import type { Store } from '../store.ts';
-import type { Findings } from './open-database.ts';
-import type { StoreOperation, StoreOutcome } from './operation.ts';
+import {
+  type InstanceStore,
+  type InstanceStoreOptions,
+  instanceStore,
+  nothingFound,
+} from './instance-store.ts';
 import { remedyOf } from './sqlite-remedy.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { type FailedDatabase, openInWorker } from './worker-backend.ts';
 
-export interface OpenSqliteOptions {
-  readonly clock: Clock;
-  readonly report: (problem: StoreProblem) => void;
+export interface OpenSqliteOptions extends InstanceStoreOptions {
   /** The worker's program; absent: the one beside this file. */
   readonly program?: URL;
-  /** It is opened when this resolves, or before at its first use; absent: at once. */
-  readonly openAfter?: Promise<unknown>;
   /** What is forgotten at the end of the process is of no use: the memory in its place is never whole. */
   readonly mustOutlive?: boolean | undefined;
-  /** The process before, which has the database until it has released it. Its operations are run by this store. */
-  readonly former?: FormerStore | undefined;
-}
-
-/** The store of an instance, which can be handed over to its next process. */
-export interface InstanceStore extends Store {
-  /** Resolves when the next process may open the database, and everything that is asked here goes to it. */
-  handOver(link: StoreLink): Promise<void>;
 }
 
 const besideThis = new URL('./worker.js', import.meta.url);
 
 export function openSqliteStore(file: string, options: OpenSqliteOptions): InstanceStore {
   return instanceStore(() => opened(file, options), options);
-}
-
-/**
- * The same for an instance that keeps nothing on a disk: everything is in memory, and goes from process to process.
- */
-export function openMemoryInstead(
-  options: Pick<OpenSqliteOptions, 'clock' | 'report' | 'former'> & { readonly maxBytes?: number },
-): InstanceStore {
-  const { clock, report, maxBytes = memoryBytes } = options;
-  const open = async (former: readonly HeardMemory[]) => {
-    const memory = new MemoryStore({ clock, claims: 'durable', maxBytes });
-    const backend = memoryBackend({ memory, clock });
-    const missing = { problem: undefined, isWhole: true };
-    return new SqliteStore({ backend, memory, file: '', clock, report, findings, missing, former });
-  };
-  return instanceStore(async () => open((await options.former?.released) ?? []), options);
-}
-
-/** More than its users keep by their own limits. */
-const memoryBytes = 268_435_456;
-
-const findings: Findings = { damaged: [], setAside: [], lossNote: null, isTorn: false };
-
-function instanceStore(
-  open: () => Promise<SqliteStore>,
-  { former, openAfter, clock, report }: Omit<OpenSqliteOptions, 'program' | 'mustOutlive'>,
-): InstanceStore {
-  const store = new OpenedLater(open, openAfter, { clock, report });
-  former?.serve(store);
-  return store;
-}
-
-class OpenedLater extends DeferredStore<SqliteStore> implements InstanceStore, TakingStore {
-  readonly #options: Pick<OpenSqliteOptions, 'clock' | 'report'>;
-
-  constructor(
-    open: () => Promise<SqliteStore>,
-    openAfter: Promise<unknown> | undefined,
-    options: Pick<OpenSqliteOptions, 'clock' | 'report'>,
-  ) {
-    super(open, openAfter);
-    this.#options = options;
-  }
-
-  async operate(operation: StoreOperation): Promise<StoreOutcome> {
-    return await (await this.whenOpen()).operate(operation);
-  }
-
-  async handOver(link: StoreLink): Promise<void> {
-    // It was not opened yet: then the next process may at once.
-    if (this.openInstead(async () => handedOver(link, this.#options))) return;
-    await (await this.whenOpen()).handOver(link);
-  }
-}
-
-/** Without a database of its own: everything is asked of the next process from the beginning. */
-function handedOver(
-  link: StoreLink,
-  { clock, report }: Pick<OpenSqliteOptions, 'clock' | 'report'>,
-): SqliteStore {
-  const backend = new RemoteBackend(link);
-  backend.tellReleased();
-  return new SqliteStore({ backend, file: '', clock, report, findings, isHandedOver: true });
 }
 
 async function opened(file: string, options: OpenSqliteOptions): Promise<SqliteStore> {
@@ -119,6 +41,7 @@ async function opened(file: string, options: OpenSqliteOptions): Promise<SqliteS
   const memory = new MemoryStore({ clock, claims: 'durable' });
   const backend = memoryBackend({ memory, clock });
   const missing = { problem, isWhole: !(mustOutlive || holdsData(file)) };
+  const findings = nothingFound;
   return new SqliteStore({ backend, memory, file, clock, report, findings, missing, former });
 }
 

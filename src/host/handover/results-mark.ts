@@ -1,0 +1,13 @@
+// What the entry of a server says about its results: whether the server is believed, and what is kept of each tool.
+// A running host drops what it has cached when that changes; in a rollout it is compared, because the next process may
+// have been started with another config.
+
+import { hash } from 'node:crypto';
+import type { ServerConfig } from '../../config/schema.ts';
+
+export function resultsMark({ trusted, tools }: Pick<ServerConfig, 'trusted' | 'tools'>): string {
+  const sorted = Object.keys(tools)
+    .sort()
+    .map((name) => [name, tools[name]]);
+  return hash('sha256', JSON.stringify([trusted, sorted])).slice(0, 16);
+}

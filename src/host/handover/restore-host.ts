@@ -28,7 +28,9 @@ export function restoreHost(
   registry.startsAgainOfRemoved = state.startsAgain;
   addCounts(parts, state.counts);
   // What is spent comes over the link, and later what calls of the former add.
-  if (link !== undefined) roleBudgets.takeOver(link);
+  if (link !== undefined) {
+    roleBudgets.takeOver(link, (key) => parts.restoredClients.find(key));
+  }
   parts.cache.restore(entries, state.cache);
   parts.tasks.next = Math.max(parts.tasks.next, state.tasks.next);
   for (const one of state.servers) {

@@ -188,6 +188,8 @@ export class Succession implements HandOver, Disposable {
     neighbours.giveKey(link);
     neighbours.join(link, 'successor');
     neighbours.leave();
+    // Whoever has given its last client away may have forgotten it.
+    host.handOverSpent(link);
     const given = await Promise.all([...this.#givers].map((giver) => giver.give(link)));
     this.#given = given;
     const servers = new GivenServers(link);

@@ -283,6 +283,11 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
     };
   }
 
+  /** All that are here. */
+  get clientsHere(): readonly Client[] {
+    return [...this.#sessions, ...this.#clients.all];
+  }
+
   /** The legacy client of this key, if it is here. */
   clientOf(key: string): Client | undefined {
     for (const session of this.#sessions) if (session.key === key) return session;

@@ -7,15 +7,17 @@ import type { Defects } from '../observe/defects.ts';
 import type { Traffic } from '../observe/traffic.ts';
 import type { Access } from '../policy/access.ts';
 import type { Principal } from '../policy/principal.ts';
+import type { CountedClient } from '../policy/role-budgets/session-accounts.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
+import type { StoreLink } from '../store/remote/store-link.ts';
 import type { Answer } from './call/answer.ts';
 import type { CallAudit } from './call/call-audit.ts';
 import type { CallObservers } from './call/call-observer.ts';
 import type { CallRequest } from './call/call-parts.ts';
 import type { ChargedRequest } from './call/charge.ts';
-import type { Client } from './connections/caller.ts';
 import type { HandedHost, HandOverTo, RestoredHost, Restoring } from './handover/handed-host.ts';
 import type { HandedCounts } from './handover/host-state.ts';
+import type { HostClients } from './handover/restored-clients.ts';
 import type { StatusOptions } from './host.ts';
 import type { HostNews } from './host-news.ts';
 import type { Server } from './servers/server.ts';
@@ -60,7 +62,7 @@ export interface HostForGateway {
    * Counts what a server says to a client by itself, by the budget of the client's role. False: it exceeds the
    * budget, and must not be given out.
    */
-  mayReceive(principal: Principal, client: object, bytes: number): boolean;
+  mayReceive(principal: Principal, client: CountedClient, bytes: number): boolean;
 
   // --- from one serving process to the next ------------------------------------------------
 
@@ -80,12 +82,10 @@ export interface HostForGateway {
    * nothing has changed.
    */
   restore(restored: RestoredHost): Restoring;
-  /** What a client has spent of budgets that end with it: JSON, for the process in which it goes on. */
-  spentBy(client: Client): unknown;
-  /** There: before it calls. What cannot be read counts nothing. */
-  restoreSpent(client: Client, spent: unknown): void;
-  /** How the clients are found that the process before this one had, by their keys. */
-  setClients(find: (key: string) => Client | undefined): void;
+  /** Before clients are given to the next process: what they have spent of budgets that end with them goes along. */
+  handOverSpent(link: StoreLink): void;
+  /** The clients that are here, and how those are found that the process before this one had. */
+  setClients(clients: HostClients): void;
 
   // --- state and records -------------------------------------------------------------------
 

@@ -18,8 +18,9 @@ import { type Access, type Guard, serverRequest } from '../policy/access.ts';
 import type { BudgetLimits } from '../policy/budget.ts';
 import { givenPrincipal } from '../policy/given-principal.ts';
 import { localUser, type Principal } from '../policy/principal.ts';
-import { sessionCountsIn } from '../policy/role-budgets/role-budgets.ts';
+import type { CountedClient } from '../policy/role-budgets/session-accounts.ts';
 import type { Records, RecordsOptions } from '../store/contract/records.ts';
+import type { StoreLink } from '../store/remote/store-link.ts';
 import type { Lease } from '../supervise/leases.ts';
 import type { AppliedConfig } from './apply.ts';
 import type { Answer } from './call/answer.ts';
@@ -32,7 +33,6 @@ import { type ChargedRequest, countAgain, mayReceive } from './call/charge.ts';
 import type { CallResult } from './call-result.ts';
 import { Calling } from './calling.ts';
 import type { HostForCommands } from './command-face.ts';
-import type { Client } from './connections/caller.ts';
 import {
   capabilitiesBehind,
   type Discovered,
@@ -50,6 +50,7 @@ import { handOver, takenCounts } from './handover/hand-over.ts';
 import type { HandedHost, HandOverTo, RestoredHost, Restoring } from './handover/handed-host.ts';
 import { countsFrom, type HandedCounts } from './handover/host-state.ts';
 import { addCounts, restoreHost } from './handover/restore-host.ts';
+import type { HostClients } from './handover/restored-clients.ts';
 import type {
   ApplyOptions,
   CallOptions,
@@ -192,6 +193,7 @@ export class HostCore implements HostForCommands, HostForGateway {
   }
 
   clientGone(key: string): Promise<void> {
+    this.parts.roleBudgets.clientGone(key);
     return this.#control.clientGone(key);
   }
 
@@ -333,7 +335,7 @@ export class HostCore implements HostForCommands, HostForGateway {
     return this.parts.traffic;
   }
 
-  mayReceive(principal: Principal, client: object, bytes: number): boolean {
+  mayReceive(principal: Principal, client: CountedClient, bytes: number): boolean {
     return mayReceive(this.parts, principal, client, bytes);
   }
 
@@ -390,16 +392,13 @@ export class HostCore implements HostForCommands, HostForGateway {
     return restoring;
   }
 
-  spentBy(client: Client): unknown {
-    return this.parts.roleBudgets.spentBy(client);
+  handOverSpent(link: StoreLink): void {
+    const { roleBudgets, restoredClients } = this.parts;
+    roleBudgets.handOverSessions(link, restoredClients.clients.all());
   }
 
-  restoreSpent(client: Client, spent: unknown): void {
-    this.parts.roleBudgets.restoreClient(client, sessionCountsIn(spent));
-  }
-
-  setClients(find: (key: string) => Client | undefined): void {
-    this.parts.restoredClients.find = find;
+  setClients(clients: HostClients): void {
+    this.parts.restoredClients.clients = clients;
   }
 
   // --- policy ------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Msg } from '@nats-io/transport-node';
-import type { Clock, Random } from '../kernel/clock.ts';
+import { type Clock, type Random, within } from '../kernel/clock.ts';
 import { type Caught, ignored } from '../kernel/contain.ts';
 import type { NatsPlace } from '../nats/nats-address.ts';
 import { NatsError } from '../nats/nats-error.ts';
@@ -35,6 +35,8 @@ const busSubjects = ['claim', 'tunnel', 'open', 'life', 'taken'] as const;
 const mostRefused = 16;
 /** Of a server that says nothing else. */
 const usualBytes = 1_048_576;
+/** A server that answers, answers at once. */
+const lastWordsMs = 2_000;
 
 export class NatsBus implements Bus, AsyncDisposable {
   readonly #parts: NatsBusParts;
@@ -163,7 +165,10 @@ export class NatsBus implements Bus, AsyncDisposable {
     );
   }
 
+  /** What was published is with the server, if it answers: the client would drop what it has not sent yet. */
   async [Symbol.asyncDispose](): Promise<void> {
+    const sent = this.#session?.wire.flush().catch(ignored);
+    if (sent !== undefined) await within(this.#parts.clock, lastWordsMs, sent);
     await this.#connection.close();
   }
 }

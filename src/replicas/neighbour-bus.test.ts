@@ -56,6 +56,38 @@ describe('the bus along a row of processes', () => {
     expect(text(await middle.ask('hf.open', bytes(''), 1_000))).toBe('new');
   });
 
+  it('brings an answer after the messages that were sent before it', async () => {
+    const { buses } = row(3);
+    const [oldest, , newest] = buses;
+    const heard: string[] = [];
+    newest.subscribe('hf.frame', ({ body }) => heard.push(text(body)));
+    oldest.subscribe('hf.open.old', ({ answer }) => {
+      oldest.publish('hf.frame', bytes('before'));
+      answer(bytes('answer'));
+      oldest.publish('hf.frame', bytes('after'));
+    });
+    const asked = newest.ask('hf.open.old', bytes(''), 1_000);
+    heard.push(text(await asked));
+    await until(() => heard.length === 3, 'all of it');
+    expect(heard).toEqual(['before', 'answer', 'after']);
+  });
+
+  it('says that a process is gone after the messages that it has sent', async () => {
+    const { buses, links } = row(2);
+    const [older, newer] = buses;
+    const heard: string[] = [];
+    newer.subscribe('hf.frame', ({ body }) => heard.push(text(body)));
+    older.subscribe('hf.open.old', () => {
+      older.publish('hf.frame', bytes('last'));
+      // In the turn in which that arrives.
+      setImmediate(() => links[0]?.end());
+    });
+    await expect(newer.ask('hf.open.old', bytes(''), 1_000)).rejects.toMatchObject({
+      reason: 'absent',
+    });
+    expect(heard).toEqual(['last']);
+  });
+
   it('says at once that nobody is there, also when a process goes while it is asked', async () => {
     const { buses, links, clock } = row(3);
     const [oldest, , newest] = buses;

@@ -92,8 +92,11 @@ export class NeighbourBus implements Bus, Disposable {
       const timer = this.#parts.clock.after(withinMs, late, true);
       this.#route(subject, body, undefined, (answer) => {
         timer[Symbol.dispose]();
-        if (answer === undefined) reject(new BusError('absent', `nobody listens at ${subject}`));
-        else resolve(answer);
+        // As messages are heard, in a turn of its own: what came before it is heard before it.
+        setImmediate(() => {
+          if (answer === undefined) reject(new BusError('absent', `nobody listens at ${subject}`));
+          else resolve(answer);
+        });
       });
     });
   }

@@ -189,8 +189,29 @@ describe('a link', () => {
       link[Symbol.dispose]();
     });
     stream.push(Buffer.concat([frame('a', { n: 1 }), frame('a', { n: 2 })]));
+    stream.push(null);
     await link.closed;
     expect(heard).toEqual([{ n: 1 }]);
+  });
+
+  it('that was closed on one side is over when the other one has read what was sent #rollout', async () => {
+    const { stream, link, written } = fed();
+    let isClosed = false;
+    const closed = link.closed.then(() => {
+      isClosed = true;
+    });
+    link.send('a', 1);
+    link[Symbol.dispose]();
+    await settled();
+    expect(stream.writableFinished).toBe(true);
+    // The other side has not read it yet, and writes. Nobody may refuse that.
+    stream.push(frame('a', { n: 1 }));
+    await settled();
+    expect({ isClosed, isOver: stream.destroyed }).toEqual({ isClosed: false, isOver: false });
+    stream.push(null);
+    await closed;
+    expect(Buffer.concat(written).length).toBeGreaterThan(0);
+    expect(link.fault).toBeUndefined();
   });
 
   it.each([

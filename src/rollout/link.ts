@@ -28,7 +28,7 @@ export interface Link extends Disposable {
    */
   on(kind: string, heard: (head: unknown, payload: Buffer) => void): Disposable;
   readonly isOpen: boolean;
-  /** Resolves when the other side is gone or this side has closed it, and what was sent before is with the system. */
+  /** Resolves when the other side is gone. One that this side has closed: when the other one has read all that was sent. */
   readonly closed: Promise<void>;
   /** Why it has ended; undefined: it is open, or one side has closed it between two messages. */
   readonly fault: LinkError | undefined;
@@ -180,7 +180,8 @@ class StreamLink implements Link {
       this.#waiting.clear();
     }
     if (fault !== undefined) this.#stream.destroy();
-    // What still comes is read and dropped: closing a socket with unread bytes takes from the other side what was sent.
-    else this.#stream.end(() => this.#resolveClosed());
+    // What still comes is read and dropped until the other side has read everything and ended, too: were this one gone
+    // before, the other side's next message would fail, and what it had not read yet be lost with its stream.
+    else this.#stream.end();
   }
 }

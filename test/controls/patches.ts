@@ -5065,4 +5065,38 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'answer-overtakes-messages',
+    breaks:
+      'Of what comes from another process in one turn, an answer is heard before the messages that were sent before it: a connection that has delivered everything is taken for lost.',
+    file: 'src/replicas/neighbour-bus.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/replicas/neighbour-bus.test.ts', 'src/cli/gateway/neighbours.test.ts'],
+    edits: [
+      {
+        find: 'setImmediate(() => {\n          if (answer',
+        replace: 'queueMicrotask(() => {\n          if (answer',
+      },
+    ],
+  },
+  {
+    id: 'former-ends-with-tunnels',
+    breaks:
+      'A process that was replaced ends while others still use connections that go through it.',
+    file: 'src/cli/gateway/rollout/succession.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/cli/gateway/rollout/succession.test.ts'],
+    edits: [{ find: '.then(() => Promise.all(given.map(({ last }) => last?.())))', replace: '' }],
+  },
+  {
+    id: 'session-budget-anew',
+    breaks: 'What a session has spent of a budget that ends with it is spent anew after a rollout.',
+    file: 'src/policy/role-budgets/session-accounts.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/policy/role-budgets/handed-counts.test.ts'],
+    edits: [{ find: 'sendCounts(link, counts, kind);', replace: '' }],
+  },
 ];

@@ -66,6 +66,7 @@ export async function crossing({ host }: Pick<World, 'host'>): Promise<Crossing>
       };
     },
   };
+  host.handOverSpent(link.former);
   const { state, payload } = await host.handOver(to);
   const handed = { state: JSON.parse(JSON.stringify(state)) as HostState, payload };
   return { handed, connections, said, refused, link: link.next };

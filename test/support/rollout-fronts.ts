@@ -93,7 +93,8 @@ export async function rolloutFronts(
     for (const one of waiting) now.http.adopt(one);
     all.push(now);
     // One in the middle stays: those before it are reached by way of it.
-    ended = Promise.all([ended, former.ended]).then(() => {
+    ended = Promise.all([ended, former.ended]).then(async () => {
+      await was.tunnels.finish();
       was.tunnels[Symbol.dispose]();
       older.end();
     });

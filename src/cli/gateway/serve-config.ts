@@ -106,7 +106,10 @@ export async function serveConfig(
     await replicas?.join(host);
     succession?.restore(host, rollouts);
     await using gateway = gatewayFor(host, loaded, replicas ?? succession?.neighbours.replica);
-    if (succession !== undefined) host.setClients((key) => gateway.clientOf(key));
+    if (succession !== undefined) {
+      const all = () => gateway.clientsHere;
+      host.setClients({ all, find: (key) => gateway.clientOf(key) });
+    }
     await succession?.mayServe();
     instance?.take();
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {

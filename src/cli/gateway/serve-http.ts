@@ -53,11 +53,12 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   readiness();
   const { succession } = served;
   const neighbours = served.replicas === undefined ? succession?.neighbours : undefined;
+  const tunnels = served.replicas?.tunnels ?? neighbours?.tunnels;
   const front = await startHttp({
     outgoing,
     sessions,
     principals: opened?.principals,
-    peers: served.replicas?.tunnels ?? neighbours?.tunnels,
+    peers: tunnels,
     front: gateway,
     config: http,
     clock,
@@ -70,7 +71,7 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   });
   served.replicas?.serve((connection) => front.accept(connection));
   neighbours?.serve((connection) => front.accept(connection));
-  using _giving = succession && overRollouts(front, succession, host);
+  using _giving = succession && tunnels && overRollouts(front, { succession, tunnels }, host);
   using _following = access?.follow((ids) => front.endAccess(ids));
   const { url } = front;
   const { env } = shell;

@@ -8,6 +8,7 @@ import type { Caller } from '../../host/connections/caller.ts';
 import type { HostForGateway } from '../../host/gateway-face.ts';
 import { relatedTask } from '../../host/tasks/task-result.ts';
 import type { Principal } from '../../policy/principal.ts';
+import type { CountedClient } from '../../policy/role-budgets/session-accounts.ts';
 import type { Message } from '../../wire/scan.ts';
 import { Incoming } from '../incoming.ts';
 import { seesServer } from '../view/sight.ts';
@@ -40,7 +41,7 @@ export class Hearing {
   }
 
   /** A client of this principal is about to get this message: it is counted. False: its budget is exceeded. */
-  mayReceive(principal: Principal, client: object, { params }: Message): boolean {
+  mayReceive(principal: Principal, client: CountedClient, { params }: Message): boolean {
     const bytes = params === undefined ? 0 : params.end - params.start;
     return this.#host.mayReceive(principal, client, bytes);
   }

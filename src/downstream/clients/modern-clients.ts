@@ -48,6 +48,10 @@ export class ModernClients implements Disposable {
     return this.#clients.size;
   }
 
+  get all(): readonly ModernClient[] {
+    return [...this.#clients.values()];
+  }
+
   /** The client of this key, which has a request. */
   of(key: string, facts: ModernClientFacts): ModernClient {
     const client = this.#clients.get(key) ?? this.#add(key, facts);

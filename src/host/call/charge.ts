@@ -12,6 +12,7 @@ import type { Action } from '../../policy/access.ts';
 import { accessOf } from '../../policy/method-access.ts';
 import type { Principal } from '../../policy/principal.ts';
 import type { Account } from '../../policy/role-budgets/account.ts';
+import type { CountedClient } from '../../policy/role-budgets/session-accounts.ts';
 import { unlessAborted } from '../../upstream/unless-aborted.ts';
 import { cancelledFault, RpcAnswer } from './call-faults.ts';
 import type { Call, CallParts, CallRequest } from './call-parts.ts';
@@ -139,7 +140,7 @@ export function mayHearProgress(parts: ChargeParts, call: Call, bytes: number): 
 export function mayReceive(
   { access, roleBudgets }: ChargeParts,
   principal: Principal,
-  client: object,
+  client: CountedClient,
   bytes: number,
 ): boolean {
   const role = access.roleOf(principal);

@@ -71,7 +71,10 @@ describe('which client a server means, after a hand-over', () => {
     expect(next.host.status().servers).toEqual(before.servers);
     const [ann, bob] = keys.map((key) => new PlayedClient(key));
     if (!ann || !bob) throw new Error('there are two');
-    next.host.setClients((key) => [ann, bob].find((one) => one.key === key));
+    next.host.setClients({
+      all: () => [ann, bob],
+      find: (key) => [ann, bob].find((one) => one.key === key),
+    });
     for (const one of [bob, ann]) await next.host.carry(callOf(one, 't'));
     const { children } = first.servers.a;
     expect(children.map((child) => child.heardAs('tools/call').length)).toEqual([2, 2]);
@@ -93,7 +96,7 @@ describe('which client a server means, after a hand-over', () => {
     await settled();
     expect(child.answerTo('early').error).toBeDefined();
     const ann = new PlayedClient('ann');
-    next.host.setClients((key) => (key === 'ann' ? ann : undefined));
+    next.host.setClients({ all: () => [ann], find: (key) => (key === 'ann' ? ann : undefined) });
     child.ask('q', 'elicitation/create', question);
     await settled();
     expect(child.answerTo('q').result).toEqual({ by: 'ann' });
@@ -452,10 +455,9 @@ describe('what a role has spent', () => {
     const [old, now, other] = ['ann', 'ann', 'bob'].map((key) => new PlayedClient(key));
     if (!old || !now || !other) throw new Error('there are three');
     await first.host.carry(callOf(old, 't', ann));
-    const spent = JSON.parse(JSON.stringify(first.host.spentBy(old)));
+    first.host.setClients({ all: () => [old], find: () => undefined });
     const next = await nextHost(first, scripts, { settings: { roles } });
-    next.host.restoreSpent(now, spent);
-    next.host.restoreSpent(other, [{ role: 'r', calls: 'many' }, null]);
+    await settled();
     await expect(next.host.carry(callOf(now, 't', ann))).rejects.toMatchObject({
       code: 'budget_exceeded',
     });

@@ -34,7 +34,9 @@ export function restoreHost(
   registry.startsAgainOfRemoved = state.startsAgain;
   addCounts(parts, state.counts);
   // What is spent comes over the link, and later what calls of the former add.
-  if (link !== undefined) roleBudgets.takeOver(link);
+  if (link !== undefined) {
+    roleBudgets.takeOver(link, (key) => parts.restoredClients.find(key));
+  }
   // What another program has said under this name is nothing that this one has said.
   const usable = new Set(
     state.servers.flatMap((one) => (registry.get(one.name)?.takesResultsOf(one) ? [one.name] : [])),

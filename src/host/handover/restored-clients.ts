@@ -7,9 +7,20 @@ import type { Caller, Client, ClientAnswer, Question } from '../connections/call
 
 const notBack = '{"code":-32603,"message":"the client has not come back yet"}';
 
+/** Of the gateway. */
+export interface HostClients {
+  /** Those that are here. */
+  all(): Iterable<Client>;
+  /** Finds one that goes on here. */
+  find(key: string): Client | undefined;
+}
+
 export class RestoredClients {
-  /** Finds a client that goes on here. */
-  find: (key: string) => Client | undefined = () => undefined;
+  clients: HostClients = { all: () => [], find: () => undefined };
+
+  find(key: string): Client | undefined {
+    return this.clients.find(key);
+  }
 
   of(key: string): Client {
     return new RestoredClient(key, () => this.find(key));

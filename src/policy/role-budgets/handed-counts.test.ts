@@ -24,7 +24,11 @@ function processWith(clock: ManualClock, records: Records | undefined, budget = 
   return budgets;
 }
 
-async function accountOf(budgets: RoleBudgets, principal = ann, client?: object): Promise<Account> {
+async function accountOf(
+  budgets: RoleBudgets,
+  principal = ann,
+  client?: { readonly key: string },
+): Promise<Account> {
   const account = await budgets.accountOf(principal, 'r', client);
   if (account === undefined) throw new Error('there is no budget');
   return account;
@@ -168,11 +172,59 @@ describe('budgets of roles over a rollout', () => {
   it('of a client go with the client', async () => {
     const perSession = { calls: 3, perMinute: null, bytes: null, per: 'session' } as const;
     const { process } = world(perSession);
+    const processes = [process(), process(), process()] as const;
+    /** The same client has another object in each of them. */
+    const [first, second, third] = processes.map(() => ({ key: 'ann' }));
+    const ofFirst = await accountOf(processes[0], ann, first);
+    ofFirst.count();
+    const [toSecond, toThird] = [playedLink(), playedLink()];
+    processes[1].takeOver(toSecond.next);
+    processes[0].handOverSessions(toSecond.former, first ? [first] : []);
+    // What a call adds that was begun there counts, whether its client has called here or not.
+    ofFirst.count();
+    await heard();
+    expect((await accountOf(processes[1], ann, second)).spent.calls).toBe(2);
+    expect((await accountOf(processes[1], ann, { key: 'bob' })).spent.calls).toBe(0);
+    // Nobody of its clients is known: what the former has told goes on.
+    processes[2].takeOver(toThird.next);
+    processes[1].handOverSessions(toThird.former, []);
+    ofFirst.giveBack();
+    // Begun after the fence, in a session that goes on.
+    (await accountOf(processes[1], ann, { key: 'late' })).count();
+    await heard();
+    expect((await accountOf(processes[2], ann, third)).spent.calls).toBe(1);
+    expect((await accountOf(processes[2], ann, { key: 'late' })).spent.calls).toBe(1);
+  });
+
+  it('of a client that does not come back are forgotten #no-growth', async () => {
+    const perSession = { calls: 3, perMinute: null, bytes: null, per: 'session' } as const;
+    const { clock, link, process } = world(perSession);
     const [former, next] = [process(), process()];
-    const [client, taken] = [{}, {}];
-    (await accountOf(former, ann, client)).count();
-    next.restoreClient(taken, former.spentBy(client));
-    expect((await accountOf(next, ann, taken)).spent.calls).toBe(1);
+    const clients = ['ann', 'bob', 'eve'].map((key) => ({ key }));
+    for (const client of clients) (await accountOf(former, ann, client)).count();
+    next.takeOver(link.next);
+    former.handOverSessions(link.former, clients);
+    await heard();
+    const spentBy = async (key: string) => (await accountOf(next, ann, { key })).spent.calls;
+    expect(await spentBy('ann')).toBe(1);
+    next.clientGone('eve');
+    clock.advance(1_800_000);
+    expect([await spentBy('ann'), await spentBy('bob'), await spentBy('eve')]).toEqual([1, 0, 0]);
+  });
+
+  it('of a client begin anew where the limits have changed', async () => {
+    const perSession = { calls: 3, perMinute: null, bytes: null, per: 'session' } as const;
+    const { clock, link, process } = world(perSession);
+    const former = process();
+    const next = processWith(clock, undefined, { ...perSession, calls: 4 });
+    const account = await accountOf(former, ann, { key: 'ann' });
+    account.count();
+    next.takeOver(link.next);
+    former.handOverSessions(link.former, [{ key: 'ann' }]);
+    account.count();
+    await heard();
+    expect((await accountOf(next, ann, { key: 'ann' })).spent.calls).toBe(0);
+    expect(link.next.fault).toBeUndefined();
   });
 
   it('end the link at a message that has no counts', async () => {

@@ -26,15 +26,16 @@ const kind = 'budgets';
 /** In one message. */
 const maxCounts = 1_000;
 
-export function sendCounts(link: StoreLink, counts: readonly HandedCount[]): void {
+/** `as`: the kind of the messages, where they are not about counts that outlive their clients. */
+export function sendCounts(link: StoreLink, counts: readonly HandedCount[], as = kind): void {
   for (let at = 0; at < counts.length; at += maxCounts) {
     const some = counts.slice(at, at + maxCounts).map((one) => ({ ...one, minute: one.minute }));
-    link.send(kind, { counts: some });
+    link.send(as, { counts: some });
   }
 }
 
-export function sendLate(link: StoreLink, late: LateCount): void {
-  link.send(kind, { late: { ...late } });
+export function sendLate(link: StoreLink, late: LateCount, as = kind): void {
+  link.send(as, { late: { ...late } });
 }
 
 export interface CountsHeard {
@@ -42,8 +43,8 @@ export interface CountsHeard {
   readonly add: (late: LateCount) => void;
 }
 
-export function hearCounts(link: StoreLink, { takeOver, add }: CountsHeard): Disposable {
-  return link.on(kind, (head) => {
+export function hearCounts(link: StoreLink, { takeOver, add }: CountsHeard, as = kind): Disposable {
+  return link.on(as, (head) => {
     const { counts, late } = isRecord(head) ? head : {};
     if (Array.isArray(counts) && counts.every(isHandedCount)) return takeOver(counts);
     if (isLateCount(late) && Math.abs(late.calls) <= 1) return add(late);

@@ -2,55 +2,37 @@
 // the credential, so a path of the gateway has none of its own. With `per: "session"` each client has a
 // count that lives as long as the client does.
 
-import type { Clock } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { StoreLink } from '../../store/remote/store-link.ts';
 import { ownerOf, type Principal } from '../principal.ts';
 import type { Roles } from '../roles/roles.ts';
-import { Account, type Recorded } from './account.ts';
+import type { Account } from './account.ts';
 import { AccountBook, type AccountBookParts } from './account-book.ts';
 import { type MarkedRules, markOf } from './budget-rules.ts';
 import { type BudgetAsker, type BudgetStatus, told } from './budget-status.ts';
 import { hearCounts, sendCounts, sendLate } from './handed-counts.ts';
-import { isStoredCount } from './stored-count.ts';
-
-/** A budget in use. */
-interface RoleBudget extends MarkedRules {
-  /** Of `per: "session"`: each ends with its client. */
-  readonly sessions: WeakMap<object, Account>;
-}
-
-/** What one client has spent under the budget of a role; JSON. */
-export interface SessionCount extends Recorded {
-  readonly role: string;
-  readonly mark: string;
-}
-
-/** Throws nothing: what cannot be read is no count. */
-export function sessionCountsIn(value: unknown): readonly SessionCount[] {
-  const isOne = (one: unknown): one is SessionCount =>
-    isStoredCount(one) && typeof (one as Partial<SessionCount>).role === 'string';
-  return Array.isArray(value) ? value.filter(isOne) : [];
-}
+import { type CountedClient, type FindClient, SessionAccounts } from './session-accounts.ts';
 
 export class RoleBudgets {
-  readonly #clock: Clock;
+  /** Of budgets with `per: "session"`. */
+  readonly #sessions: SessionAccounts;
   readonly #book: AccountBook;
   /** By role; as many as the config has. */
-  #budgets: ReadonlyMap<string, RoleBudget> = new Map();
+  #budgets: ReadonlyMap<string, MarkedRules> = new Map();
 
   constructor(parts: AccountBookParts) {
-    this.#clock = parts.clock;
+    const { clock } = parts;
+    this.#sessions = new SessionAccounts({ clock, budgetOf: (role) => this.#budgets.get(role) });
     this.#book = new AccountBook(parts);
   }
 
   /** Those of the config; a budget that is unchanged keeps its counts. */
   configure(roles: Roles): void {
-    const next = new Map<string, RoleBudget>();
+    const next = new Map<string, MarkedRules>();
     for (const [role, rules] of roles.budgets()) {
       const mark = markOf(rules);
       const now = this.#budgets.get(role);
-      next.set(role, now?.mark === mark ? now : { mark, rules, sessions: new WeakMap() });
+      next.set(role, now?.mark === mark ? now : { mark, rules });
     }
     this.#budgets = next;
     // So that `status` can tell soon what was spent before this process; nothing waits for it.
@@ -61,13 +43,13 @@ export class RoleBudgets {
   accountOf(
     principal: Principal,
     role: string | null,
-    client: object | undefined,
+    client: CountedClient | undefined,
   ): Account | Promise<Account> | undefined {
     const budget = role === null ? undefined : this.#budgets.get(role);
     if (role === null || budget === undefined) return undefined;
     const { rules } = budget;
     if (rules.per === 'session' && client !== undefined) {
-      return this.#ofSession(role, budget, client);
+      return this.#sessions.of(role, budget, client);
     }
     const owner = rules.per === 'role' ? null : ownerOf(principal).id;
     return this.#book.of({ role, owner }, budget);
@@ -102,41 +84,32 @@ export class RoleBudgets {
   }
 
   /** What the former process tells of its counts; before anything is counted here. */
-  takeOver(link: StoreLink): Disposable {
-    return hearCounts(link, {
+  takeOver(link: StoreLink, find: FindClient = () => undefined): Disposable {
+    const sessions = this.#sessions.takeOver(link, find);
+    const heard = hearCounts(link, {
       takeOver: (counts) => this.#book.takeOver(counts),
       add: (late) => this.#book.add(late),
     });
+    return {
+      [Symbol.dispose]: () => {
+        sessions[Symbol.dispose]();
+        heard[Symbol.dispose]();
+      },
+    };
   }
 
-  /** What a client has spent of budgets that end with it, for the process in which it goes on. */
-  spentBy(client: object): readonly SessionCount[] {
-    return [...this.#budgets].flatMap(([role, { mark, sessions }]) => {
-      const account = sessions.get(client);
-      return account ? [{ role, mark, ...account.recorded }] : [];
-    });
+  /** The same of counts that end with their clients; before these are given away. */
+  handOverSessions(link: StoreLink, clients: Iterable<CountedClient>): void {
+    this.#sessions.handOver(link, clients);
   }
 
-  /** It had spent that in the process before this one, before it called here. */
-  restoreClient(client: object, counts: readonly SessionCount[]): void {
-    for (const { role, mark, ...spent } of counts) {
-      const budget = this.#budgets.get(role);
-      if (budget?.mark !== mark) continue;
-      budget.sessions.set(client, new Account({ clock: this.#clock, role, budget, spent }));
-    }
+  /** The client of this key is gone. */
+  clientGone(key: string): void {
+    this.#sessions.gone(key);
   }
 
   /** Records exactly what was spent. */
   close(): Promise<void> {
     return this.#book.close();
-  }
-
-  #ofSession(role: string, budget: RoleBudget, client: object): Account {
-    const { sessions } = budget;
-    const known = sessions.get(client);
-    if (known !== undefined) return known;
-    const account = new Account({ clock: this.#clock, role, budget });
-    sessions.set(client, account);
-    return account;
   }
 }

@@ -59,6 +59,33 @@ async function read(tunnel: Duplex): Promise<Buffer> {
 }
 
 describe('a tunnel to another replica', () => {
+  it('keeps its replica until its last bytes are sent, and then there is none #rollout', async () => {
+    const { replica } = replicas();
+    const accepted: Duplex[] = [];
+    const former = replica('aaaaaaaa', (tunnel) => void accepted.push(tunnel.resume()));
+    const { tunnels } = replica('bbbbbbbb');
+    const [one, other] = [await opened(tunnels), await opened(tunnels)];
+    let isFinished = false;
+    const finished = former.tunnels.finish().then(() => {
+      isFinished = true;
+    });
+    accepted[0]?.end('first');
+    one.end();
+    expect((await read(one)).toString()).toBe('first');
+    // Until then others can still use it.
+    const third = await opened(tunnels);
+    third.destroy();
+    accepted[1]?.end('last');
+    expect((await read(other)).toString()).toBe('last');
+    expect(isFinished).toBe(false);
+    other.end();
+    await finished;
+    expect(await former.tunnels.connect('bbbbbbbb')).toBe('unknown');
+    former.bus.vanish();
+    expect(await tunnels.connect('aaaaaaaa')).toBe('absent');
+    expect(accepted).toHaveLength(3);
+  });
+
   it('carries bytes unchanged in both directions, more than may wait #replicas', async () => {
     const { replica } = replicas();
     replica('aaaaaaaa', echo);

@@ -75,6 +75,9 @@ export class Tunnels implements Disposable {
   readonly #subscriptions: Disposable[] = [];
   #forAny: Disposable | undefined;
   #isEnding = false;
+  /** Called when none is open; undefined: nobody waits for that. */
+  #lastClosed: (() => void) | undefined;
+  #isFinished = false;
   #wasLost = false;
   /** When the bus was last back after a loss; monotonic. */
   #backAt = Number.NEGATIVE_INFINITY;
@@ -116,6 +119,20 @@ export class Tunnels implements Disposable {
     this.#isEnding = true;
     this.#forAny?.[Symbol.dispose]();
     this.#forAny = undefined;
+  }
+
+  /**
+   * This replica ends when nothing goes through it any more: resolves when no tunnel is open. From that moment on none is
+   * opened or accepted, so that whoever asks for one knows that nothing was done.
+   */
+  finish(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#lastClosed = () => {
+        this.#isFinished = true;
+        resolve();
+      };
+      if (this.#open.size === 0) this.#lastClosed();
+    });
   }
 
   get id(): string {
@@ -183,6 +200,7 @@ export class Tunnels implements Disposable {
   /** Rejects with a BusError. */
   async #dial(word: string): Promise<Connected> {
     const { bus, id, subjects, secret } = this.#parts;
+    if (this.#isFinished) throw new BusError('lost', 'this replica ends');
     if (this.#open.size >= maxTunnels) {
       throw new BusError('lost', `${maxTunnels} connections to other replicas are open`);
     }
@@ -199,11 +217,11 @@ export class Tunnels implements Disposable {
       const answer = await bus.ask(subject, openingRequest(secret, subject, opener), openMs);
       acceptor = answerIn(secret, opener, answer);
     } catch (error) {
-      this.#open.delete(name);
+      this.#closed(name);
       throw error;
     }
     if (acceptor === undefined) {
-      this.#open.delete(name);
+      this.#closed(name);
       throw new BusError('lost', 'the other replica has too many connections, or another key');
     }
     // It may have been ended meanwhile, with the bus.
@@ -234,7 +252,8 @@ export class Tunnels implements Disposable {
   #opened({ subject, body, answer }: BusMessage): void {
     const { id, secret, accepted } = this.#parts;
     const opener = requestIn(secret, subject, body);
-    if (opener === undefined) return;
+    // When this one is gone, whoever asks is told that nobody was there.
+    if (opener === undefined || this.#isFinished) return;
     if (this.#open.size >= maxTunnels) return answer(refused);
     const acceptor = { replica: id, tunnel: newName(), isEnding: this.#isEnding };
     const frames = new SealedFrames(secret, { opener, acceptor }, 'acceptor');
@@ -270,6 +289,7 @@ export class Tunnels implements Disposable {
     const open = this.#open.get(name);
     this.#open.delete(name);
     if (open !== undefined) this.#life.ended(open.peer);
+    if (this.#open.size === 0) this.#lastClosed?.();
   }
 
   #openTo(peer: string): readonly Open[] {

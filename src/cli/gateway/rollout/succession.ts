@@ -31,6 +31,8 @@ export interface Given {
   readonly sessions?: number;
   /** Resolves when nothing is left of it here. */
   readonly ended: Promise<unknown>;
+  /** Called when nothing is left of all parts here, or in the processes before: what others may still use until then. */
+  readonly last?: (() => Promise<unknown>) | undefined;
   /** What does not go along, each in a few words. */
   readonly left?: readonly string[];
 }
@@ -186,6 +188,8 @@ export class Succession implements HandOver, Disposable {
     neighbours.giveKey(link);
     neighbours.join(link, 'successor');
     neighbours.leave();
+    // Whoever has given its last client away may have forgotten it.
+    host.handOverSpent(link);
     const given = await Promise.all([...this.#givers].map((giver) => giver.give(link)));
     this.#given = given;
     const servers = new GivenServers(link);
@@ -210,15 +214,20 @@ export class Succession implements HandOver, Disposable {
     this.#next = link;
     // The processes before this one are reached by way of it.
     const before = this.arrival?.link.closed;
-    const ended = Promise.all([...this.#given.map((one) => one.ended), before]);
+    const given = this.#given;
+    const ended = Promise.all([...given.map((one) => one.ended), before]);
     const told = () => {
       const counts = this.#host?.takeCounts();
       if (counts !== undefined) link.send('counts', JSON.parse(JSON.stringify(counts)));
     };
-    ended.then(told).then(this.#replace).catch(this.#parts.caught);
+    ended
+      .then(() => Promise.all(given.map(({ last }) => last?.())))
+      .then(told)
+      .then(this.#replace)
+      .catch(this.#parts.caught);
   }
 
-  /** Resolves when everything that was said to the next process has left this one: answers for clients are among it. */
+  /** Resolves when the next process has read everything that was said to it: answers for clients are among it. */
   async lastWords(): Promise<void> {
     const link = this.#next;
     link?.[Symbol.dispose]();

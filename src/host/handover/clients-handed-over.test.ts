@@ -129,7 +129,10 @@ describe('which client a server means, after a hand-over', () => {
     await settled();
     const next = await nextHost(first, scripts, { config });
     const later = new PlayedClient('ann');
-    next.host.setClients((key) => (key === 'ann' ? later : undefined));
+    next.host.setClients({
+      all: () => [later],
+      find: (key) => (key === 'ann' ? later : undefined),
+    });
     const { child } = first.servers.a;
     child.answer(child.last('tools/call'), text('late'));
     await settled();
@@ -400,7 +403,10 @@ describe('a task that was begun', () => {
     const told: (string | undefined)[] = [];
     next.host.news.subscribe({ ...deaf, task: ({ message }) => told.push(message.method) });
     const owner = new PlayedClient(task.client.key);
-    next.host.setClients((key) => (key === owner.key ? owner : undefined));
+    next.host.setClients({
+      all: () => [owner],
+      find: (key) => (key === owner.key ? owner : undefined),
+    });
     child.note('notifications/progress', { progressToken, progress: 1 });
     child.note('notifications/tasks/status', { taskId: 'task-1', status: 'working', ...times });
     const related = { 'io.modelcontextprotocol/related-task': { taskId: 'task-1' } };

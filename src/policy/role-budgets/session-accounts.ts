@@ -39,6 +39,8 @@ export class SessionAccounts {
   readonly #handed = new Map<string, ByRole>();
   /** Keys of those whose clients have called here; each is in `#handed`. */
   readonly #claimed = new Set<string>();
+  /** When those whose clients have not called are forgotten. */
+  #unclaimedUntil = Number.POSITIVE_INFINITY;
   /** From the fence on. */
   #next: StoreLink | undefined;
 
@@ -47,6 +49,7 @@ export class SessionAccounts {
   }
 
   of(role: string, budget: MarkedRules, client: CountedClient): Account {
+    this.#forgetUnclaimed();
     const own = this.#of(client);
     const known = own.get(role);
     if (known?.mark === budget.mark) return known;
@@ -71,6 +74,7 @@ export class SessionAccounts {
   /** Before the clients are given away: the next process counts from now on. */
   handOver(link: StoreLink, clients: Iterable<CountedClient>): void {
     this.#next = link;
+    this.#forgetUnclaimed();
     const all = new Map(this.#handed);
     for (const client of clients) {
       const own = this.#accounts.get(client);
@@ -97,7 +101,7 @@ export class SessionAccounts {
 
   /** What the former process tells of them. */
   takeOver(link: StoreLink, find: FindClient): Disposable {
-    this.#parts.clock.after(keepMs, () => this.#forgetUnclaimed(), true);
+    this.#unclaimedUntil = this.#parts.clock.now() + keepMs;
     return hearCounts(
       link,
       {
@@ -139,7 +143,10 @@ export class SessionAccounts {
     }
   }
 
+  /** Looked at when something is counted: a timer for it would outlive whoever has handed them over. */
   #forgetUnclaimed(): void {
+    if (this.#parts.clock.now() < this.#unclaimedUntil) return;
+    this.#unclaimedUntil = Number.POSITIVE_INFINITY;
     for (const key of [...this.#handed.keys()]) if (!this.#claimed.has(key)) this.gone(key);
   }
 

@@ -454,6 +454,19 @@ describe('what a role has spent', () => {
     expect(next.host.status().budgets[0]?.limits[0]).toMatchObject({ spent: 4 });
   });
 
+  it('is forgotten if its session has not come back in the time that a session is kept #rollout #no-growth', async () => {
+    const roles = { r: { allow: ['*'], budget: { calls: 1, per: 'session' } } };
+    const scripts = { a: plain };
+    const first = newGateway(scripts, { settings: { roles } });
+    const old = new PlayedClient('ann');
+    await first.host.carry(callOf(old, 't', ann));
+    first.host.setClients({ all: () => [old], find: () => undefined });
+    const next = await nextHost(first, scripts, { settings: { roles } });
+    await settled();
+    await next.clock.advanceAsync(1_800_000);
+    await next.host.carry(callOf(new PlayedClient('ann'), 't', ann));
+  });
+
   it('stays spent by a session that goes on, and only by it #rollout', async () => {
     const roles = { r: { allow: ['*'], budget: { calls: 1, per: 'session' } } };
     const scripts = { a: plain };

@@ -209,6 +209,8 @@ class StdioServer implements StdioFront {
     const { input, output, outgoing, held = () => {}, front } = this.#parts;
     this.#unread = [];
     this.#reader.stop();
+    // Where input and output are one socket, it belongs to the next process from within this on.
+    this.#ownOutput.stop();
     const rest = await takeRest(input);
     if (this.#isOver || this.#isGone) return undefined;
     const isDiscarding = this.#reader.isDiscarding;

@@ -185,7 +185,7 @@ class StdioServer implements StdioFront {
       restored,
       output,
       write: (frame) => this.#output.write(frame),
-      over: (ids) => this.#handed?.over(ids),
+      over: () => this.#handed?.look(),
       watched: (address) => {
         if (this.#handed) this.#handed.watched(address);
         else this.#session?.watchAlso?.(address);
@@ -219,7 +219,7 @@ class StdioServer implements StdioFront {
     const ofRequest = session ? 'legacy' : 'undecided';
     const era: StdioState['era'] = this.#isModern ? 'modern' : ofRequest;
     const listening = this.#modern.takeListening();
-    const open = [...this.#open(), ...(this.#former?.open ?? [])];
+    const open = this.#open();
     const { frames, gatheredBytes } = this.#ownOutput.handOver();
     const linked = new LinkedOutput(
       { outgoing, held, spent: () => this.#end('not-reading') },
@@ -252,10 +252,11 @@ class StdioServer implements StdioFront {
     return { handed: { state, unread }, rest: this.#handed };
   }
 
-  /** The requests of this process that are not answered yet. */
+  /** The requests of this process, and of the one before, that are not answered yet. */
   #open(): readonly OpenRequest[] {
     const greetings = [...this.#greetings].map((id) => ({ id, method: 'initialize' }));
-    return [...greetings, ...(this.#session?.openRequests ?? []), ...this.#modern.open];
+    const own = [...greetings, ...(this.#session?.openRequests ?? []), ...this.#modern.open];
+    return [...own, ...(this.#former?.open ?? [])];
   }
 
   /** A line of the client that the next process has passed on. */

@@ -90,6 +90,25 @@ describe.each(['stored', 'not stored'] as const)('a legacy session that is %s', 
     resumed.drop();
   });
 
+  it('is ended by its client in every process that has a call of it #rollout', async () => {
+    const { first, roll } = await fronts(keeps);
+    const session = await first.initialize();
+    const begun = async (one: FrontProcess, id: number) => {
+      const stream = await one.stream(calling(session, id, 'tools/call'));
+      await stream.next();
+    };
+    await begun(first, 1);
+    const second = (await roll('1')).now;
+    await begun(second, 2);
+    const { now, ended } = await roll('2');
+    const { status } = await now.ask({ method: 'DELETE', headers: legacyHeaders(session) });
+    expect(status).toBe(204);
+    const all = [first, second, now].map(({ front }) => front.session.isClosed);
+    expect(all).toEqual([true, true, true]);
+    expect(await now.ask(calling(session, 3))).toMatchObject({ status: 404 });
+    await ended;
+  });
+
   it('gets the answer to a call of the former, also after that has ended #rollout', async () => {
     const { first, roll } = await fronts(keeps);
     const session = await first.initialize();

@@ -394,4 +394,20 @@ describe('a client on stdio that is handed over', () => {
     await Promise.all([first?.rest?.done, second?.rest?.done]);
     expect(idsIn(client.messages).slice(-2).sort()).toEqual([1, 2]);
   });
+
+  it('gets an answer to all of a batch, if the former ends when only some of it was answered #true-dispatched', async () => {
+    const client = new HandedStdioClient();
+    client.say({ ...hello, params: { protocolVersion: '2025-03-26' } }, initialized);
+    const [former] = client.processes;
+    client.write(`${JSON.stringify([request(1, 'tools/call'), request(2, 'tools/call')])}\n`);
+    await settled();
+    former?.front.asked[0]?.reply.answer(result(1));
+    await client.handOver();
+    client.write(`${JSON.stringify([request(3, 'ping')])}\n`);
+    await arrived();
+    answerAll(client.serving);
+    former?.next?.end();
+    await arrived();
+    expect(idsIn(client.messages.flat()).sort()).toEqual([0, 1, 2, 3]);
+  });
 });

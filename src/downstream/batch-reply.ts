@@ -9,6 +9,8 @@ import type { Reply } from './contract.ts';
 /** Called with the number of collected bytes, and, with a negative number, when they are sent. */
 export interface BatchListener {
   gathered(bytes: number): void;
+  /** Called when all of it was answered, or has no answer. */
+  over?(): void;
 }
 
 export class BatchReply {
@@ -39,7 +41,12 @@ export class BatchReply {
   #ended(answer: Frame | undefined): void {
     if (answer) this.#gather(answer);
     this.#open -= 1;
-    if (this.#open > 0 || this.#answers.length === 0) return;
+    if (this.#open > 0) return;
+    if (this.#answers.length > 0) this.#send();
+    this.#listener.over?.();
+  }
+
+  #send(): void {
     this.#listener.gathered(-this.#bytes);
     const pieces = this.#answers.flatMap((answer, at) => (at > 0 ? [',', ...answer] : answer));
     this.#write(['[', ...pieces, ']']);

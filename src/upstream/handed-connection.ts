@@ -54,6 +54,13 @@ export interface HandedConnection {
   readonly unread: Buffer;
 }
 
+/** Where the former says something to the server. */
+export interface LinesOfFormer {
+  write(line: Buffer): void;
+  /** It has begun an exchange of its own, past the next process. */
+  begun?(): void;
+}
+
 /** At the former: its connection, of which only exchanges that were begun are left. */
 export interface RestOfCalls {
   /** Exchanges that are open; subscriptions do not count. */
@@ -64,9 +71,9 @@ export interface RestOfCalls {
   whenEmpty(): Promise<void>;
   /**
    * Where its lines to the server go from now on: whole lines, without the line end. What has
-   * waited is passed on at once.
+   * waited is passed on at once. Over HTTP there are none, and `begun` is called with each exchange.
    */
-  attach(lines: { write(line: Buffer): void }): void;
+  attach(lines: LinesOfFormer): void;
   /** A line of the server for it, without the line end. */
   heard(line: Buffer): void;
   /** The server is gone: what is open fails. */

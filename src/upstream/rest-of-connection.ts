@@ -8,11 +8,11 @@ import { type Message, scanMessage } from '../wire/scan.ts';
 import { WireError } from '../wire/wire-error.ts';
 import type { Conversation } from './conversation.ts';
 import type { FormerMessages } from './former-messages.ts';
-import type { RestOfCalls } from './handed-connection.ts';
+import type { LinesOfFormer, RestOfCalls } from './handed-connection.ts';
 
 /** What a transport does with what comes over the link. */
 export interface RestSteps {
-  attach(write: (line: Buffer) => void): void;
+  attach(lines: LinesOfFormer): void;
   heard(line: Buffer): void;
   lost(fault: Fault): void;
 }
@@ -45,8 +45,8 @@ export class RestOfConnection implements RestOfCalls {
     await Promise.all([this.#conversation.whenEmpty(), this.#former()?.whenOver()]);
   }
 
-  attach(lines: { write(line: Buffer): void }): void {
-    this.#steps.attach((line) => lines.write(line));
+  attach(lines: LinesOfFormer): void {
+    this.#steps.attach(lines);
   }
 
   heard(line: Buffer): void {
@@ -66,7 +66,11 @@ export class RestOfConnection implements RestOfCalls {
 export function restOfHttp(
   conversation: Conversation,
   former: () => FormerMessages | undefined,
-  listener: { received(message: Message): void; unreadable(): void },
+  listener: {
+    received(message: Message): void;
+    unreadable(): void;
+    attach(lines: LinesOfFormer): void;
+  },
 ): RestOfCalls {
   const heard = (line: Buffer) => {
     try {
@@ -76,5 +80,6 @@ export function restOfHttp(
       listener.unreadable();
     }
   };
-  return new RestOfConnection(conversation, former, { attach: ignored, heard, lost: ignored });
+  const attach = (lines: LinesOfFormer) => listener.attach(lines);
+  return new RestOfConnection(conversation, former, { attach, heard, lost: ignored });
 }

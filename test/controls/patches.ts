@@ -5052,6 +5052,61 @@ export const patches: readonly Patch[] = [
     edits: [{ find: '    await mayBegin;\n', replace: '' }],
   },
   {
+    id: 'idle-beside-the-former',
+    breaks:
+      'A server that only calls of the former process use is idle at its successor, and is closed.',
+    file: 'src/host/handover/held-for-former.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/host/handover/former-host.test.ts'],
+    edits: [
+      {
+        find: 'if (isHeld) leases.hold();',
+        replace: 'if (isHeld && isHeld !== mayHaveCalls) leases.hold();',
+      },
+    ],
+  },
+  {
+    id: 'unwatched-by-the-former',
+    breaks:
+      'A former process that ends takes the subscriptions of its successor at a legacy server with it.',
+    file: 'src/host/connections/subscriptions.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/host/handover/clients-handed-over.test.ts'],
+    edits: [
+      {
+        find: 'if (!connection || connection === this.#given) return;',
+        replace: 'if (!connection) return;',
+      },
+    ],
+  },
+  {
+    id: 'waiting-client-unknown',
+    breaks:
+      'Clients whose calls wait at the fence are not known to have used the connection: another one hears what is theirs.',
+    file: 'src/host/connections/connection-slot.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/host/handover/clients-handed-over.test.ts'],
+    edits: [
+      {
+        find: 'const clients = new Set([...first, ...this.#callers.map(({ client }) => client.key)]);',
+        replace: 'const clients = new Set(first);',
+      },
+    ],
+  },
+  {
+    id: 'answer-to-a-taken-socket',
+    breaks:
+      'An answer that comes while the connection of a window is taken is written to what has no handle any more.',
+    file: 'src/downstream/stdio/stdio-output.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/downstream/stdio/socket-clients.test.ts'],
+    edits: [{ find: 'if (this.#later) return void this.#later.push(frame);', replace: '' }],
+  },
+  {
     id: 'unread-bytes-dropped',
     breaks: 'What was read of a client on stdio and not handled does not go along in a rollout.',
     file: 'src/downstream/stdio/stdio-front.ts',

@@ -23,8 +23,8 @@ export interface FormerClientParts {
   readonly output: Writable;
   /** A frame for the client. */
   readonly write: (frame: Frame) => void;
-  /** These requests of the client have ended there. */
-  readonly over: (ids: readonly Id[]) => void;
+  /** Some requests of the client have ended there. */
+  readonly over: () => void;
   /** It watches this for the client from now on, by a request that was under way there. */
   readonly watched: (address: WatchedAddress) => void;
   /** Nothing is left there. */
@@ -136,7 +136,7 @@ export class FormerClient {
         return;
       case 'over':
         for (const id of said.ids ?? []) this.#open.delete(id);
-        return over(said.ids ?? []);
+        return over();
       case 'watched':
         return said.watched && watched(said.watched);
       case 'drained':
@@ -165,9 +165,8 @@ export class FormerClient {
     // Perhaps in the middle of a line.
     if (this.#isCorked) this.#parts.write(['']);
     for (const [id, method] of this.#open) this.#parts.write(this.#lostAnswer(id, method));
-    const ids = [...this.#open.keys()];
     this.#open.clear();
-    this.#parts.over(ids);
+    this.#parts.over();
     this.#end();
   }
 

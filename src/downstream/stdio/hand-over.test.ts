@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { note, result } from '../../../test/support/fake-front.ts';
 import { answerAll, HandedStdioClient } from '../../../test/support/handed-client.ts';
 import { settled } from '../../../test/support/manual-clock.ts';
+import type { Message } from '../../wire/scan.ts';
 
 const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -360,5 +361,53 @@ describe('a client on stdio that is handed over', () => {
     client.say(request(1, 'tools/call'));
     await arrived();
     expect(client.serving.front.asked).toHaveLength(1);
+  });
+
+  it('has a request that goes on two processes before the present one: it can be cancelled there, and its id is taken', async () => {
+    const client = await begun('modern');
+    // Each of the first two has something under way, and stays.
+    for (const id of [1, 2]) {
+      client.say(modern(id, 'tools/call'));
+      await settled();
+      await client.handOver();
+    }
+    const [first, second, third] = client.processes;
+    for (const process of [second, third]) {
+      Object.assign(process?.front ?? {}, {
+        holderOf: ({ id }: Message) => (id === 9 ? 'first' : undefined),
+      });
+    }
+    client.say(modern(9, 'tools/call'));
+    await arrived();
+    expect(first?.front.last().message.id).toBe(9);
+    client.say(modern(9, 'tools/call'));
+    await arrived();
+    expect(client.messages.at(-1)).toMatchObject({ id: 9, error: { code: -32600 } });
+    client.say(cancelled(9));
+    await arrived();
+    expect(first?.front.last().isCancelled).toBe(true);
+    const [one, two] = [first?.front.asked[0], second?.front.asked[0]];
+    two?.reply.answer(result(2));
+    first?.front.last().reply.withdrawn?.();
+    one?.reply.answer(result(1));
+    await arrived();
+    await Promise.all([first?.rest?.done, second?.rest?.done]);
+    expect(idsIn(client.messages).slice(-2).sort()).toEqual([1, 2]);
+  });
+
+  it('gets an answer to all of a batch, if the former ends when only some of it was answered #true-dispatched', async () => {
+    const client = new HandedStdioClient();
+    client.say({ ...hello, params: { protocolVersion: '2025-03-26' } }, initialized);
+    const [former] = client.processes;
+    client.write(`${JSON.stringify([request(1, 'tools/call'), request(2, 'tools/call')])}\n`);
+    await settled();
+    former?.front.asked[0]?.reply.answer(result(1));
+    await client.handOver();
+    client.write(`${JSON.stringify([request(3, 'ping')])}\n`);
+    await arrived();
+    answerAll(client.serving);
+    former?.next?.end();
+    await arrived();
+    expect(idsIn(client.messages.flat()).sort()).toEqual([0, 1, 2, 3]);
   });
 });

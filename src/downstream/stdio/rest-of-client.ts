@@ -10,7 +10,7 @@ import type { LinkedOutput } from './linked-output.ts';
 
 export interface RestParts {
   readonly output: LinkedOutput;
-  /** The requests of this process that are not answered yet. */
+  /** The requests of this process, and of the one before, that are not answered yet. */
   readonly openNow: () => readonly OpenRequest[];
   /** What the client watches here. */
   readonly watchedNow: () => readonly WatchedAddress[];
@@ -89,17 +89,13 @@ export class HandedClient implements RestOfClient {
     this.#known.set(id, method);
   }
 
-  /** Something may have ended here. */
+  /** Something may have ended, here or in the process before. */
   look(): void {
     const now = byId(this.#parts.openNow());
     const ended = [...this.#known].filter(([id]) => !now.has(id));
     this.#known = now;
     if (ended.some(([, method]) => method === 'resources/subscribe')) this.#tellWatched();
-    this.over(ended.map(([id]) => id));
-  }
-
-  /** These have ended, here or in the process before. */
-  over(ids: readonly Id[]): void {
+    const ids = ended.map(([id]) => id);
     if (ids.length > 0) this.#parts.output.say({ say: 'over', ids });
     this.#endIfDone();
   }

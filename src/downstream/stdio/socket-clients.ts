@@ -5,7 +5,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { isSettled, type SocketHandle, taken } from '../http/rollout/handed-socket.ts';
+import { isSettled, type SocketHandle, socketOf, taken } from '../http/rollout/handed-socket.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
 import { type ClientLink, type RestoredStdio, stdioStateIn } from './handed-stdio.ts';
 import { type StdioFront, type StdioFrontParts, startStdio } from './stdio-front.ts';
@@ -103,8 +103,8 @@ export class SocketClients {
     return { windows: windows.map(({ handed }) => handed), ended, lost };
   }
 
+  /** Undefined: it cannot be given, and is closed; its client connects again. */
   async #giveOne(front: StdioFront, { id, socket, folder }: Window, next: NextForWindows) {
-    if (!isSettled(socket)) return undefined;
     let handle: SocketHandle | undefined;
     // The front closes what it has read to its end; here it goes on.
     socket.destroy = (error?: Error) => {
@@ -113,8 +113,14 @@ export class SocketClients {
       else socket.destroy(error);
       return socket;
     };
-    const over = await front.handOver();
-    if (over === undefined || handle === undefined) return undefined;
+    const over = isSettled(socket) ? await front.handOver() : undefined;
+    Reflect.deleteProperty(socket, 'destroy');
+    if (over === undefined || handle === undefined) {
+      await front.close(0);
+      socket.destroy();
+      if (handle !== undefined) socketOf(handle).destroy();
+      return undefined;
+    }
     over.rest.attach(next.link(id));
     next.socket(handle, id);
     const { state, unread } = over.handed;

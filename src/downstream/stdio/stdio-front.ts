@@ -11,14 +11,12 @@ import type { ClientFolder } from '../../host/connections/client-folder.ts';
 import { type Clock, within } from '../../kernel/clock.ts';
 import { contain } from '../../kernel/contain.ts';
 import { localUser, type Principal } from '../../policy/principal.ts';
-import { scanBatch } from '../../wire/batch.ts';
 import type { Id } from '../../wire/decode.ts';
 import { batchVersion } from '../../wire/eras.ts';
 import { type ErrorToSend, errorFrame, idText, textOfId } from '../../wire/frames.ts';
 import { LineReader } from '../../wire/line-reader.ts';
 import { type Message, scanMessage } from '../../wire/scan.ts';
 import { WireError } from '../../wire/wire-error.ts';
-import { BatchReply } from '../batch-reply.ts';
 import { judgeEnvelope } from '../clients/modern-envelope.ts';
 import type { GatewayForTransports, OpenRequest, Reply, Session } from '../contract.ts';
 import type { OutgoingBudget } from '../outgoing/outgoing-budget.ts';
@@ -29,8 +27,9 @@ import { takeRest } from './input-rest.ts';
 import { LinkedOutput } from './linked-output.ts';
 import { ModernRequests } from './modern-requests.ts';
 import { HandedClient } from './rest-of-client.ts';
+import { StdioBatches } from './stdio-batches.ts';
 import { type ClientOutput, StdioOutput } from './stdio-output.ts';
-import { emptyBatch, idInUse, tooLarge, wireRefusal } from './stdio-refusals.ts';
+import { idInUse, tooLarge, wireRefusal } from './stdio-refusals.ts';
 
 export interface StdioFrontParts {
   readonly front: GatewayForTransports & { clientGone(key: string): void };
@@ -85,6 +84,7 @@ class StdioServer implements StdioFront {
   #output: ClientOutput;
   readonly #reader: LineReader;
   readonly #modern: ModernRequests;
+  readonly #batches: StdioBatches;
   readonly #reply: Reply = {
     send: (frame, kind) => this.#output.write(frame, kind),
     answer: (frame) => {
@@ -125,6 +125,16 @@ class StdioServer implements StdioFront {
       write: (frame, kind) => this.#output.write(frame, kind),
       refuse: (id, error) => this.#refuse(id, error),
       ended: () => this.#handed?.look(),
+    });
+    this.#batches = new StdioBatches({
+      receive: (message, reply) => void this.#session?.receive(message, reply),
+      write: (frame) => this.#output.write(frame),
+      gathered: (bytes) => this.#output.gathered(bytes),
+      refuse: (id, error) => this.#refuse(id, error),
+      isTaken: (message) => this.#former?.takes(message) ?? false,
+      isUnderWayBefore: (id) => this.#former?.isUnderWay(id) ?? false,
+      ended: () => this.#handed?.look(),
+      caught: (error) => front.caught(error),
     });
     this.formerDone = new Promise((resolve) => {
       this.#endFormer = resolve;
@@ -185,7 +195,7 @@ class StdioServer implements StdioFront {
       restored,
       output,
       write: (frame) => this.#output.write(frame),
-      over: (ids) => this.#handed?.over(ids),
+      over: () => this.#handed?.look(),
       watched: (address) => {
         if (this.#handed) this.#handed.watched(address);
         else this.#session?.watchAlso?.(address);
@@ -209,6 +219,8 @@ class StdioServer implements StdioFront {
     const { input, output, outgoing, held = () => {}, front } = this.#parts;
     this.#unread = [];
     this.#reader.stop();
+    // Where input and output are one socket, it belongs to the next process from within this on.
+    this.#ownOutput.stop();
     const rest = await takeRest(input);
     if (this.#isOver || this.#isGone) return undefined;
     const isDiscarding = this.#reader.isDiscarding;
@@ -217,7 +229,7 @@ class StdioServer implements StdioFront {
     const ofRequest = session ? 'legacy' : 'undecided';
     const era: StdioState['era'] = this.#isModern ? 'modern' : ofRequest;
     const listening = this.#modern.takeListening();
-    const open = [...this.#open(), ...(this.#former?.open ?? [])];
+    const open = this.#open();
     const { frames, gatheredBytes } = this.#ownOutput.handOver();
     const linked = new LinkedOutput(
       { outgoing, held, spent: () => this.#end('not-reading') },
@@ -250,10 +262,11 @@ class StdioServer implements StdioFront {
     return { handed: { state, unread }, rest: this.#handed };
   }
 
-  /** The requests of this process that are not answered yet. */
+  /** The requests of this process, and of the one before, that are not answered yet. */
   #open(): readonly OpenRequest[] {
     const greetings = [...this.#greetings].map((id) => ({ id, method: 'initialize' }));
-    return [...greetings, ...(this.#session?.openRequests ?? []), ...this.#modern.open];
+    const own = [...greetings, ...(this.#session?.openRequests ?? []), ...this.#modern.open];
+    return [...own, ...this.#batches.open, ...(this.#former?.open ?? [])];
   }
 
   /** A line of the client that the next process has passed on. */
@@ -288,7 +301,7 @@ class StdioServer implements StdioFront {
         return;
       }
       if (error.reason === 'batch' && this.#session?.protocolVersion === batchVersion) {
-        return this.#batch(bytes);
+        return this.#batches.receive(bytes);
       }
       const id = textOfId(error.id);
       this.#refuse(id, wireRefusal(error));
@@ -355,59 +368,6 @@ class StdioServer implements StdioFront {
       principal,
       { send: (frame, kind) => this.#output.write(frame, kind) },
       { firstQuestion, folder, key, restored: restored?.state.session },
-    );
-  }
-
-  #batch(bytes: Buffer): void {
-    const messages = this.#batchIn(bytes);
-    if (!messages) return;
-    if (messages.length === 0) return this.#refuse('null', emptyBatch);
-    const mine = this.#former ? messages.filter((one) => !this.#former?.takes(one)) : messages;
-    const requests = mine.filter(({ kind }) => kind === 'request').length;
-    const batch = new BatchReply(requests, (frame) => this.#output.write(frame), {
-      gathered: (bytes) => this.#output.gathered(bytes),
-    });
-    for (const message of mine) this.#oneOfBatch(message, this.#looking(batch.reply()));
-  }
-
-  /** Refuses what is not one. */
-  #batchIn(bytes: Buffer): readonly Message[] | undefined {
-    try {
-      return scanBatch(bytes).map((element) => scanMessage(element));
-    } catch (error) {
-      if (!(error instanceof WireError)) this.#parts.front.caught(error);
-      const isRefused = error instanceof WireError;
-      this.#refuse('null', isRefused ? wireRefusal(error) : internalError);
-      return undefined;
-    }
-  }
-
-  /** The same; when it has ended, it is looked at what is left. */
-  #looking({ send, answer, withdrawn }: Reply): Reply {
-    return {
-      send,
-      answer: (frame) => {
-        answer(frame);
-        this.#handed?.look();
-      },
-      withdrawn: () => {
-        withdrawn?.();
-        this.#handed?.look();
-      },
-    };
-  }
-
-  /** An unexpected error costs this one message: the others of the batch are answered. */
-  #oneOfBatch(message: Message, reply: Reply): void {
-    if (message.kind === 'request' && this.#former?.isUnderWay(message.id)) {
-      return reply.answer(errorFrame(idText(message), idInUse(message)));
-    }
-    contain(
-      () => this.#session?.receive(message, reply),
-      (error) => {
-        this.#parts.front.caught(error);
-        if (message.kind === 'request') reply.answer(errorFrame(idText(message), internalError));
-      },
     );
   }
 

@@ -46,6 +46,8 @@ export class StdioOutput implements ClientOutput, Waiter {
   /** Of each kind the last, while the client does not keep up; at most one for each of three kinds. */
   readonly #heldBack = new Map<string, Frame>();
   #waiting: Piece[] = [];
+  /** What was to be sent since another process is about to write; a moment. */
+  #later: Frame[] | undefined;
   /** What incomplete batches have collected. */
   #gatheredBytes = 0;
   #isHeld = false;
@@ -71,10 +73,11 @@ export class StdioOutput implements ClientOutput, Waiter {
   write(frame: Frame, kind?: string): void {
     if (this.#isOver) return;
     this.written += 1;
-    if (kind !== undefined && this.#parts.output.writableNeedDrain) {
+    if (kind !== undefined && (this.#later || this.#parts.output.writableNeedDrain)) {
       this.#heldBack.set(kind, frame);
       return;
     }
+    if (this.#later) return void this.#later.push(frame);
     pushLine(this.#waiting, frame);
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -110,10 +113,16 @@ export class StdioOutput implements ClientOutput, Waiter {
     this.#isHeld = false;
   }
 
-  /** Another process writes from now on: returns what it has to, and what incomplete batches have collected. */
-  handOver(): { readonly frames: readonly Frame[]; readonly gatheredBytes: number } {
+  /** Another process is about to write: what is ready is sent, and the rest waits. */
+  stop(): void {
     this.flush();
-    const frames = [...this.#heldBack.values()];
+    this.#later ??= [];
+  }
+
+  /** It writes from now on: returns what it has to, and what incomplete batches have collected. */
+  handOver(): { readonly frames: readonly Frame[]; readonly gatheredBytes: number } {
+    const frames = [...(this.#later ?? []), ...this.#heldBack.values()];
+    this.#later = undefined;
     this.#heldBack.clear();
     const gatheredBytes = this.#gatheredBytes;
     this.end();

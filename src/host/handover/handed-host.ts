@@ -7,6 +7,7 @@ import type {
   AdoptedConnection,
   FormerCalls,
   HandedConnection,
+  LinesOfFormer,
   RestOfCalls,
 } from '../../upstream/handed-connection.ts';
 import type { HostState } from './host-state.ts';
@@ -22,9 +23,7 @@ export interface HandedServerConnection {
 }
 
 /** Where the lines of those calls go. */
-export interface ConnectionToFormer {
-  write(line: Buffer): void;
-}
+export type ConnectionToFormer = LinesOfFormer;
 
 /** Takes what is given away. */
 export interface HandOverTo {

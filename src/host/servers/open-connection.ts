@@ -32,6 +32,8 @@ interface Destination {
   readonly facts: ServerFacts;
   readonly slots: Pick<ConnectionSlots, 'isConnected'>;
   readonly redactor: Redactor;
+  /** Values that were read for starts, also by the process before this one. */
+  readonly knownSecrets: readonly Secret[];
   /** Values that were read for a start: from now on the redactor knows them. */
   learnSecrets(secrets: readonly Secret[]): void;
 }
@@ -77,7 +79,7 @@ export async function adoptedConnection(
     const shared = sharedParts(server, parts, aim);
     const own =
       config.type === 'stdio'
-        ? stdioParts(server, parts, shared, aim.folder, { config, secrets: [] })
+        ? stdioParts(server, parts, shared, aim.folder, { config, secrets: server.knownSecrets })
         : await httpParts(server, parts, shared, config, late);
     await mayBegin;
     return await adopt(own, handed, told, former);

@@ -300,6 +300,10 @@ export class Server {
     return this.#redactor;
   }
 
+  get knownSecrets(): readonly Secret[] {
+    return this.#secrets.all;
+  }
+
   learnSecrets(secrets: readonly Secret[]): void {
     if (this.#secrets.add(secrets)) this.#redactor = undefined;
   }

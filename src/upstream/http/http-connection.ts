@@ -12,7 +12,7 @@ import type { Message } from '../../wire/scan.ts';
 import type { ProbeOutcome } from '../classify.ts';
 import type { ConnectionListener, RequestOptions } from '../connection.ts';
 import type { Exchange } from '../exchange.ts';
-import type { FormerCalls, HandOver, HttpState } from '../handed-connection.ts';
+import type { FormerCalls, HandOver, HttpState, LinesOfFormer } from '../handed-connection.ts';
 import type { EraKnowledge } from '../negotiate.ts';
 import { restOfHttp } from '../rest-of-connection.ts';
 import { ServerConnection } from '../server-connection.ts';
@@ -41,6 +41,8 @@ export class HttpConnection extends ServerConnection<HttpParts> {
   #ending: Promise<void> | undefined;
   /** Legacy: the stream for unsolicited messages of the server. */
   #stream: UnaskedStream | undefined;
+  /** Set when another serving process has it. */
+  #lines: LinesOfFormer | undefined;
 
   constructor(parts: HttpParts, generation: number, listener: ConnectionListener) {
     super(parts, generation, listener);
@@ -94,6 +96,7 @@ export class HttpConnection extends ServerConnection<HttpParts> {
     era: Era,
     options: RequestOptions | undefined,
   ): void {
+    this.#lines?.begun?.();
     const headers = {
       ...this.#headers(era),
       ...(era === 'modern' ? { 'mcp-method': method } : {}),
@@ -239,6 +242,9 @@ export class HttpConnection extends ServerConnection<HttpParts> {
     const rest = restOfHttp(this.conversation, () => this.former, {
       received: (message) => this.received(message),
       unreadable: () => this.count('not-json'),
+      attach: (lines) => {
+        this.#lines = lines;
+      },
     });
     return { handed: { state, unread: Buffer.alloc(0) }, rest };
   }

@@ -87,6 +87,18 @@ describe('a legacy session that goes to another serving process', () => {
     expect(http.methods.at(-1)).toBe('DELETE');
   });
 
+  it('says when the former begins another exchange in it', async () => {
+    const world = await legacyServer();
+    const { link } = await moved(world);
+    const begun: boolean[] = [];
+    link.rest.attach({ write: () => {}, begun: () => begun.push(link.rest.mayHaveCalls) });
+    const round = call(world.connection);
+    expect(begun).toEqual([true]);
+    world.http.last.result({});
+    await round.answer;
+    expect(link.rest.mayHaveCalls).toBe(false);
+  });
+
   it('is resumed by the successor after the last event of its unasked stream', async () => {
     const world = await legacyServer();
     const [stream] = streams(world);

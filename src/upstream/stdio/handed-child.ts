@@ -87,7 +87,7 @@ export function restOfStdio(
   lost: (fault: Fault) => void,
 ): RestOfCalls {
   return new RestOfConnection(conversation, former, {
-    attach: (write) => outbox.redirect(write),
+    attach: (lines) => outbox.redirect((line) => lines.write(line)),
     heard: (line) => messages.passedOn(line),
     lost,
   });

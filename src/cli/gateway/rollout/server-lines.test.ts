@@ -27,7 +27,7 @@ it('whoever keeps a server for the calls of the former is told when they end, be
   if (former === undefined) throw new Error('it was not taken');
   const seen: boolean[] = [];
   former.watch?.(() => seen.push(former.mayHaveCalls));
-  for (const word of ['empty', 'empty', 'line', 'line', 'empty', 'line']) say(word);
+  for (const word of ['empty', 'empty', 'line', 'line', 'empty', 'begun']) say(word);
   end();
   await closed;
   await Promise.resolve();

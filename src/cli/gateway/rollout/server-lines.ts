@@ -1,7 +1,7 @@
 // The running servers on their way from one serving process to the next: how they are written into a snapshot and
 // read, and what both sides say to each other afterwards about each of them, over the link. From the former: a line for
-// the server, and that it has no calls there any more. From the successor: a line of the server for the former, and
-// that the server is gone.
+// the server, over HTTP that it has begun an exchange, and that it has no calls there any more. From the successor: a
+// line of the server for the former, and that the server is gone.
 
 import type {
   ConnectionToFormer,
@@ -73,6 +73,10 @@ export class GivenServers {
     return {
       write: (line) => {
         this.#link.send(kind, { id, say: 'line' }, line);
+        this.#whenEmpty(id, rest);
+      },
+      begun: () => {
+        this.#link.send(kind, { id, say: 'begun' });
         this.#whenEmpty(id, rest);
       },
     };
@@ -147,6 +151,7 @@ export class TakenServers {
     const { id, say } = isRecord(head) ? head : {};
     const one = typeof id === 'number' ? this.#connections.get(id) : undefined;
     if (say === 'line') one?.line(payload);
+    else if (say === 'begun') one?.begun();
     else if (say === 'empty') one?.empty();
     else this.#link[Symbol.dispose]();
   }
@@ -193,6 +198,10 @@ class TakenServer implements FormerCalls {
     const early = this.#early;
     this.#early = [];
     for (const line of early) connection.writeForFormer(line);
+  }
+
+  begun(): void {
+    this.#set(true);
   }
 
   line(line: Buffer): void {

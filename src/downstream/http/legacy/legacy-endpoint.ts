@@ -170,8 +170,23 @@ export class LegacyEndpoint {
         res.end();
       };
       const failed = (error: unknown) => this.#failed(res, null, error);
-      this.#sessions.end(session).then(ended).catch(failed);
+      const former = this.#formerOf(session, context);
+      this.#sessions
+        .end(session)
+        .then(async () => {
+          // Its calls may still run where it was before.
+          const outcome = former && (await this.#passing.toFormer(former, context, nothing));
+          if (outcome !== 'answered' && !res.closed) ended();
+        })
+        .catch(failed);
     });
+  }
+
+  /** The replica that had the session before this one, if it is to be asked. */
+  #formerOf({ former }: HttpSession, context: RequestContext): string | undefined {
+    // Of processes that have replaced each other every one asks the one before it.
+    const isPassedOn = this.#passing.isForFormer(context) && !this.#edge.peers?.isOneMachine;
+    return isPassedOn ? undefined : former;
   }
 
   #open(message: Message, res: ServerResponse, principal: Principal): void {
@@ -219,12 +234,10 @@ export class LegacyEndpoint {
     carried: Carried,
     here: () => void,
   ): void {
-    const { former } = session;
+    const former = this.#formerOf(session, context);
     const { res, req } = context;
     const mayBeIts = resumesAnswer(req) || carried.messages.some(isOfRunning);
-    // Of processes that have replaced each other every one asks the one before it.
-    const isPassedOn = this.#passing.isForFormer(context) && !this.#edge.peers?.isOneMachine;
-    if (former === undefined || !mayBeIts || isPassedOn) return here();
+    if (former === undefined || !mayBeIts) return here();
     this.#passing
       .toFormer(former, context, carried)
       .then((outcome) => {

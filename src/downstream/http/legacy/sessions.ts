@@ -52,7 +52,7 @@ export class Sessions implements SessionTable {
   readonly #kept: KeptSessions | undefined;
   /** By principal and id, while the store is asked; at most one for each request. */
   readonly #searches = new Map<string, Promise<KeptSession>>();
-  /** Ids of sessions that have ended, in case the store still has them; at most `maxEnded`. */
+  /** Ids of sessions that have ended, in case the store or a former still has them; at most `maxEnded`. */
   readonly #ended = new Set<string>();
   /** The requests that wait for the store; each until it is answered. */
   readonly #asking = new Set<Asking>();
@@ -261,8 +261,8 @@ export class Sessions implements SessionTable {
     } else if (here !== undefined) {
       here.addSent(news.kind === 'session' ? news.session.events : news.events);
     } else if (this.#successor !== undefined) this.#tell(this.#successor, news);
-    else if (news.kind === 'session') this.#handed.add(news.session);
-    else this.#handed.addEvents(id, news.events);
+    else if (news.kind === 'session' && !this.#ended.has(id)) this.#handed.add(news.session);
+    else if (news.kind === 'sent') this.#handed.addEvents(id, news.events);
     return true;
   }
 
@@ -288,7 +288,6 @@ export class Sessions implements SessionTable {
     if (this.#successor !== undefined) {
       this.#tell(this.#successor, { kind: 'ended', id: session.id });
     }
-    if (this.#kept === undefined) return;
     this.#ended.add(session.id);
     if (this.#ended.size > maxEnded) {
       for (const oldest of this.#ended) {
@@ -296,7 +295,7 @@ export class Sessions implements SessionTable {
         break;
       }
     }
-    await this.#kept.forget(session.id);
+    await this.#kept?.forget(session.id);
   }
 
   /** The same, where nobody waits for it. */

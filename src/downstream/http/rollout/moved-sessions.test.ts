@@ -11,6 +11,7 @@ import { type FrontProcess, rolloutFronts } from '../../../../test/support/rollo
 import { until } from '../../../../test/support/until.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
 import { isStoredSession } from '../legacy/kept-sessions.ts';
+import { written } from './session-news.ts';
 
 const answersAs = (one: FrontProcess, by: string) => {
   one.front.onAsked = ({ method, message, reply }) => {
@@ -88,6 +89,39 @@ describe.each(['stored', 'not stored'] as const)('a legacy session that is %s', 
     expect(texts.filter((text) => text !== undefined)).toEqual([1, 2, 'late']);
     await former.ended;
     resumed.drop();
+  });
+
+  it('is ended by its client in every process that has a call of it #rollout', async () => {
+    const { first, roll } = await fronts(keeps);
+    const session = await first.initialize();
+    const begun = async (one: FrontProcess, id: number) => {
+      const stream = await one.stream(calling(session, id, 'tools/call'));
+      await stream.next();
+    };
+    await begun(first, 1);
+    const second = (await roll('1')).now;
+    await begun(second, 2);
+    const { now, ended } = await roll('2');
+    const { status } = await now.ask({ method: 'DELETE', headers: legacyHeaders(session) });
+    expect(status).toBe(204);
+    const all = [first, second, now].map(({ front }) => front.session.isClosed);
+    expect(all).toEqual([true, true, true]);
+    expect(await now.ask(calling(session, 3))).toMatchObject({ status: 404 });
+    await ended;
+  });
+
+  it('stays ended, whatever the former still says of it', async () => {
+    const { first, roll } = await fronts(keeps);
+    const session = await first.initialize();
+    const { now, ended } = await roll('1');
+    await now.ask({ method: 'DELETE', headers: legacyHeaders(session) });
+    const setup = { initialize: '{"protocolVersion":"2025-11-25"}', subscriptions: [] };
+    const late = { id: session, principal: { id: ann.id, role: ann.role }, setup };
+    const sent = { life: '00000000', made: 0, abandoned: [], events: [] };
+    const { head, payload } = written({ kind: 'session', session: { ...late, ...sent } });
+    expect(now.http.heardOfSessions(JSON.parse(JSON.stringify(head)), payload)).toBe(true);
+    expect(await now.ask(calling(session, 3))).toMatchObject({ status: 404 });
+    await ended;
   });
 
   it('gets the answer to a call of the former, also after that has ended #rollout', async () => {

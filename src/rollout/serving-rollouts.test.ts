@@ -38,6 +38,7 @@ function rollouts({ isAuto = false, hasHolder = true } = {}) {
       throw new Error('never');
     },
     former: () => {},
+    giveUp: () => {},
   };
   const serving = new ServingRollouts({
     clock,

@@ -195,19 +195,10 @@ function handsOf(succession: Succession) {
 }
 
 /** SIGHUP is a rollout, and the holder says how many processes still end their work. */
-function followHolder(
-  { holder, arrival }: Succession,
-  shell: Shell,
-  rollouts: ServingRollouts,
-): void {
-  shell.interrupt.hangup = () => rollouts.request();
+function followHolder({ holder }: Succession, shell: Shell, rollouts: ServingRollouts): void {
+  shell.interrupt.onHangup(() => rollouts.request());
   shell.interrupt.arrived.then(() => rollouts.shutdown()).catch(ignored);
   holder.listen({ formers: (count) => rollouts.formers(count) });
-  if (arrival === undefined) return;
-  arrival.passedOn = ({ again, shutdown }) => {
-    if (shutdown) process.kill(holder.pid, 'SIGTERM');
-    else if (again) rollouts.request();
-  };
 }
 
 /** The holder learns of a use by a message; without one nothing outlasts this process. */

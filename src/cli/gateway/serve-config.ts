@@ -15,6 +15,7 @@ import { type Caught, ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
 import { holderForRollout } from '../../rollout/holder-hands.ts';
+import type { InstalledAtStart } from '../../rollout/installed-files.ts';
 import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
@@ -47,6 +48,7 @@ export async function serveConfig(
   invocation: Invocation,
   loaded: ReadConfig,
   options: ServeOptions,
+  installed: InstalledAtStart,
 ): Promise<number> {
   const { shell } = invocation;
   const readConfig = async () => {
@@ -62,7 +64,10 @@ export async function serveConfig(
   const failures = new FailureLines();
   const caught = (error: unknown) => void host.defects.caught('a rollout', error);
   using succession = await successionOf(shell, loaded, caught);
-  using rollouts = openRollouts(shell, inUse, caught, succession && handsOf(succession));
+  using rollouts = openRollouts(shell, inUse, caught, {
+    installed,
+    ...(succession && handsOf(succession)),
+  });
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);

@@ -63,7 +63,7 @@ export async function serveConfig(
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
   const caught = (error: unknown) => void host.defects.caught('a rollout', error);
-  using succession = await successionOf(shell, loaded, caught);
+  using succession = await successionOf(shell, loaded, options, caught);
   using rollouts = openRollouts(shell, inUse, caught, {
     installed,
     ...(succession && handsOf(succession)),
@@ -137,7 +137,7 @@ export async function serveConfig(
       letYoungGenerationGrow();
       serves();
       // What cannot be loaded now is tried again when it is needed. A successor has loaded it already.
-      loadAhead(loaded.config).catch(ignored);
+      loadAhead(loaded.config, options.broker).catch(ignored);
     };
     const onServing = () => {
       shell.holder?.serving();
@@ -172,6 +172,7 @@ export async function serveConfig(
 async function successionOf(
   shell: Shell,
   { config }: LoadedConfig,
+  { broker }: ServeOptions,
   caught: Caught,
 ): Promise<Succession | undefined> {
   const { holder, clock } = shell;
@@ -182,7 +183,7 @@ async function successionOf(
       import('../../host/create-host.ts'),
       import('./serve-http.ts'),
       import('./serve-broker.ts'),
-      loadAhead(config),
+      loadAhead(config, broker),
     ]);
   }
   const progress = (text: string) => detail(shell, text);

@@ -5,6 +5,8 @@
 
 import type { Clock } from '../kernel/clock.ts';
 import type { Caught } from '../kernel/contain.ts';
+import { loadedOnce } from '../kernel/loaded-once.ts';
+import { loadNatsClient } from '../nats/nats-client.ts';
 import { kindOfBroker } from './broker-address.ts';
 import { BrokerError } from './broker-error.ts';
 import type { OpenLink } from './contract.ts';
@@ -41,12 +43,21 @@ export interface LinkOptions extends LinkHolder {
   readonly caught: Caught;
 }
 
+const loadSocketLink = loadedOnce(() => import('./socket/socket-link.ts'));
+const loadNatsLink = loadedOnce(() => import('./nats/nats-link.ts'));
+
+/** What a link to this broker is opened with. Throws a BrokerError if it is the address of none. */
+export async function loadLink(url: string): Promise<void> {
+  if (kindOfBroker(url) === 'embedded') await loadSocketLink();
+  else await Promise.all([loadNatsLink(), loadNatsClient()]);
+}
+
 /** Throws a BrokerError if the address or the credential can never be used. */
 export function linkOpener(options: LinkOptions): OpenLink {
   const { url, credential, seat, mailbox, clock, ca } = options;
   if (assertLinkable(options) === 'embedded') {
     return async (signal) => {
-      const { openSocketLink } = await import('./socket/socket-link.ts');
+      const { openSocketLink } = await loadSocketLink();
       const store = await options.store?.();
       return await openSocketLink(
         { url, secret: credential, seat, mailbox, store, clock, ca },
@@ -59,7 +70,7 @@ export function linkOpener(options: LinkOptions): OpenLink {
     throw new BrokerError('unauthorized', otherMailbox(identity.mailbox));
   }
   return async (signal) => {
-    const { openNatsLink } = await import('./nats/nats-link.ts');
+    const { openNatsLink } = await loadNatsLink();
     const store = await options.store?.();
     return await openNatsLink({ ...options, identity, secret, store }, signal);
   };

@@ -28,8 +28,8 @@ export class Interrupt {
   readonly #controller = new AbortController();
   #arrived: Promise<void> | undefined;
   #name: SignalName | undefined;
-  /** What SIGHUP does that came from a holder; absent: it ends the process. */
-  hangup: (() => void) | undefined;
+  #hangup: (() => void) | undefined;
+  #hasHungUp = false;
 
   /** Handles the signals of the process from now on. */
   listen(from: NodeJS.Process, holder?: SignalSource): void {
@@ -41,10 +41,17 @@ export class Interrupt {
     holder?.listen({
       signal: (name) => this.#came(from, name),
       hangup: () => {
-        if (this.hangup === undefined) this.#came(from, 'SIGHUP');
-        else this.hangup();
+        if (this.#hangup === undefined) this.#hasHungUp = true;
+        else this.#hangup();
       },
     });
+  }
+
+  /** What SIGHUP does below a pid-holder, from now on; at once if it has come before. */
+  onHangup(act: () => void): void {
+    this.#hangup = act;
+    if (this.#hasHungUp) act();
+    this.#hasHungUp = false;
   }
 
   #came(from: NodeJS.Process, name: SignalName): void {

@@ -2,7 +2,7 @@
 // reported before is reported here. The process ends only after its output was written.
 
 import { ownIdentity } from '../host/identity.ts';
-import { holderOf } from '../rollout/holder-client.ts';
+import { type HolderClient, holderOf } from '../rollout/holder-client.ts';
 import { report } from './command-failure.ts';
 import { assertLogLevel } from './command-verbosity.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -14,15 +14,25 @@ import {
   nothingAsked,
   usageFault,
 } from './program.ts';
-import { complain, type Shell, shellOf, withConfig } from './shell.ts';
+import { complain, remark, type Shell, shellOf, withConfig } from './shell.ts';
 
-const holder = holderOf(process);
+const holder = ownHolder();
 const shell = shellOf(process, holder);
+holder?.listen({ notice: (text) => remark(shell, text) });
 // An internal error outside every call; the reaper ends what was running.
 process.on('uncaughtException', (error) => exit(report(error, { shell, isJson: false }), false));
 const exitCode = await run(process.argv.slice(2), shell);
 await Promise.all([shell.out.flushed(), shell.err.flushed()]);
 exit(outputLost(shell) ? exitCodes.unavailable : exitCode);
+
+/** A holder of another version may have started this one. */
+function ownHolder(): HolderClient | undefined {
+  try {
+    return holderOf(process);
+  } catch (error) {
+    process.exit(report(error, { shell: shellOf(process), isJson: false }));
+  }
+}
 
 /** Waits for a thread that a disk holds up; a signal ends that. */
 function exit(code: number, isInOrder = true): never {

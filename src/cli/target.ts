@@ -180,8 +180,9 @@ async function joined(shell: Shell, file: string | null): Promise<ControlClient 
   const { version: program } = ownIdentity();
   const { clock } = shell;
   try {
-    const connected = await join({ path: place.socket, clock, program, as: 'operator' });
-    return connected && new ControlClient(connected);
+    const joins = () => join({ path: place.socket, clock, program, as: 'operator' });
+    const connected = await joins();
+    return connected && new ControlClient(connected, joins);
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'draining') throw error;
     // The same with its process and what helps.

@@ -9,7 +9,7 @@ import { Fault, type FaultRecord } from '../kernel/fault.ts';
 import { type ClientFacts, firstLine, greetingOf, welcomeIn } from './greeting.ts';
 import { LineChannel } from './line-channel.ts';
 import { assertOwnFolder, assertOwnSocket } from './own-path.ts';
-import { type Ask, type ControlGreeting, replySchema, type Welcome } from './protocol.ts';
+import { type Ask, type ControlGreeting, isMoved, replySchema, type Welcome } from './protocol.ts';
 
 export type Joined = Extract<Welcome, { readonly welcome: string }>;
 
@@ -99,6 +99,7 @@ function opened(path: string): Promise<Socket> {
 }
 
 interface Waiting {
+  readonly request: Ask;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (fault: Fault) => void;
   readonly item: (value: unknown) => void;
@@ -111,24 +112,37 @@ export interface AskOptions {
   readonly item?: (value: unknown) => void;
 }
 
-/** The requests of one operator. */
+/** The requests of one operator. What another process of the instance has to answer after a rollout is asked there. */
 export class ControlClient implements Disposable {
   readonly instance: Joined;
-  readonly #channel: LineChannel;
+  #channel: LineChannel;
+  readonly #again: () => Promise<Connected | undefined>;
   /** By number, until answered; the commands ask for one thing after the other. */
   readonly #waiting = new Map<number, Waiting>();
   #isOver = false;
+  /** Another process answers now, and nothing of what waits was begun. */
+  #isMoved = false;
   #last = 0;
 
-  constructor({ socket, instance }: Connected) {
+  /** `again`: joins whatever is the instance then; absent: nothing is. */
+  constructor(
+    { socket, instance }: Connected,
+    again = async (): Promise<Connected | undefined> => undefined,
+  ) {
     this.instance = instance;
-    this.#channel = new LineChannel({
+    this.#again = again;
+    this.#channel = this.#channelOver(socket);
+  }
+
+  #channelOver(socket: Socket): LineChannel {
+    const channel = new LineChannel({
       socket,
       heard: (message) => this.#heard(message),
       ended: () => this.#ended(),
       caught: (error) => this.#ended(error),
     });
     socket.resume();
+    return channel;
   }
 
   /** Rejects with a Fault. */
@@ -138,8 +152,9 @@ export class ControlClient implements Disposable {
     this.#last += 1;
     const id = this.#last;
     return new Promise((resolve, reject) => {
-      if (this.#isOver) return reject(lost('no'));
-      this.#waiting.set(id, { resolve, reject, item, dispatched });
+      if (this.#isOver && !this.#isMoved) return reject(lost('no'));
+      this.#waiting.set(id, { request, resolve, reject, item, dispatched });
+      if (this.#isOver) this.#goOn();
       signal?.addEventListener('abort', () => this.#channel.send({ id, withdraw: true }), {
         once: true,
       });
@@ -153,6 +168,10 @@ export class ControlClient implements Disposable {
   }
 
   #heard(message: unknown): void {
+    if (isMoved(message)) {
+      this.#isMoved = true;
+      return;
+    }
     const reply = replySchema.safeParse(message).data;
     const waiting = reply && this.#waiting.get(reply.id);
     if (reply === undefined || waiting === undefined) return;
@@ -164,6 +183,23 @@ export class ControlClient implements Disposable {
 
   #ended(cause?: unknown): void {
     this.#isOver = true;
+    if (!this.#isMoved) this.#lose(cause);
+    else if (this.#waiting.size > 0) this.#goOn();
+  }
+
+  #goOn(): void {
+    this.#isOver = false;
+    this.#isMoved = false;
+    this.#again()
+      .then((connected) => {
+        if (connected === undefined) return this.#ended();
+        this.#channel = this.#channelOver(connected.socket);
+        for (const [id, { request }] of this.#waiting) this.#channel.send({ id, request });
+      })
+      .catch((error: unknown) => this.#ended(error));
+  }
+
+  #lose(cause: unknown): void {
     for (const { reject, dispatched } of this.#waiting.values()) reject(lost(dispatched, cause));
     this.#waiting.clear();
   }

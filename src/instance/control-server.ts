@@ -27,7 +27,7 @@ import {
 import { LineChannel } from './line-channel.ts';
 import type { InstanceOperations } from './operations.ts';
 import { assertOwnFolder } from './own-path.ts';
-import { requestSchema } from './protocol.ts';
+import { moved, requestSchema } from './protocol.ts';
 
 export interface ControlServerParts {
   readonly path: string;
@@ -75,6 +75,8 @@ export class ControlServer implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   /** Those of them that are operators', until they are closed. */
   readonly #operators = new Set<Operator>();
+  /** Connections that were accepted and are not greeted yet; at most `maxConnections`. */
+  #greeting = 0;
   /** Those of the clients that differ, until they are closed. */
   readonly #differing = new Map<Socket, DifferingWindow>();
   #isDraining = false;
@@ -131,17 +133,24 @@ export class ControlServer implements AsyncDisposable {
   async handOver(): Promise<void> {
     this.#isLeft = true;
     this.#server.close();
-    const begun = this.#endIdle((operator) => operator.isIdle);
-    await within(this.#parts.clock, listeningMs, begun);
-    await this.#endIdle((operator) => !operator.hasBegun);
+    // Until each has closed its connection: what it may be sending is not read here, and must not be lost.
+    const gone = this.#leave({
+      ends: (operator) => operator.isIdle,
+      isOver: () => this.#operators.size + this.#greeting === 0,
+    });
+    await within(this.#parts.clock, listeningMs, gone);
+    const hasBegunNothing = (operator: Operator) => !operator.hasBegun;
+    await this.#leave({
+      ends: hasBegunNothing,
+      isOver: () => [...this.#operators].every(hasBegunNothing),
+    });
   }
 
-  /** Ends the operators that are done, by this measure, as soon as each is; resolves when all are. */
-  async #endIdle(isDone: (operator: Operator) => boolean): Promise<void> {
+  async #leave({ ends, isOver }: Leaving): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#settled = () => {
-        for (const operator of this.#operators) if (isDone(operator)) operator.end();
-        if ([...this.#operators].every(isDone)) resolve();
+        for (const operator of this.#operators) if (ends(operator)) operator.leave();
+        if (isOver()) resolve();
       };
       this.#settled();
     });
@@ -180,10 +189,17 @@ export class ControlServer implements AsyncDisposable {
 
   #connected(socket: Socket): void {
     this.adopt(socket);
-    this.#greet(socket).catch((error: unknown) => {
-      this.#parts.caught(error);
-      socket.destroy();
-    });
+    this.#greeting += 1;
+    this.#greet(socket)
+      .catch((error: unknown) => {
+        this.#parts.caught(error);
+        socket.destroy();
+      })
+      .finally(() => {
+        this.#greeting -= 1;
+        this.#settled();
+      })
+      .catch(this.#parts.caught);
   }
 
   async #greet(socket: Socket): Promise<void> {
@@ -195,6 +211,8 @@ export class ControlServer implements AsyncDisposable {
     const differs = this.#differs(facts);
     const { welcome, greeting } = welcomeFor(said, own, this.#refusal(), differs);
     if (socket.destroyed) return;
+    // It comes again, and then to the process that has the other clients.
+    if (this.#isLeft && greeting?.as === 'client') return void socket.destroy();
     const line = `${JSON.stringify(welcome)}\n`;
     if (greeting === undefined) {
       // What else it says is not read, and it need not close its side.
@@ -227,7 +245,10 @@ export class ControlServer implements AsyncDisposable {
       settled: () => this.#settled(),
     });
     this.#operators.add(operator);
-    socket.on('close', () => this.#operators.delete(operator));
+    socket.on('close', () => {
+      this.#operators.delete(operator);
+      this.#settled();
+    });
     operator.begin();
   }
 }
@@ -242,6 +263,13 @@ async function removeSocket(path: string): Promise<void> {
       `${path} is in the way of the control socket (${code}): move it away`,
     );
   }
+}
+
+/** How operators leave a process that another one has replaced. */
+interface Leaving {
+  /** Whose connection ends now. */
+  readonly ends: (operator: Operator) => boolean;
+  readonly isOver: () => boolean;
 }
 
 /** What an operator needs to know of the server. */
@@ -264,6 +292,7 @@ class Operator {
   readonly #running = new Map<number, AbortController>();
   /** Those of them that begin something, until answered. */
   readonly #begun = new Set<number>();
+  #hasLeft = false;
 
   constructor(socket: Socket, parts: ControlServerParts, server: OperatorServer) {
     this.#socket = socket;
@@ -301,11 +330,16 @@ class Operator {
     return [...this.#begun].some((id) => this.#running.has(id));
   }
 
-  end(): void {
-    this.#socket.end(() => this.#socket.destroy());
+  /** Its connection ends here. What it asks for at this moment is asked of the next process. */
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    if (this.isIdle) this.#channel.send(moved);
+    this.#channel.end();
   }
 
   #heard(message: unknown): void {
+    if (this.#hasLeft) return;
     const { success, data, error } = requestSchema.safeParse(message);
     if (!success) {
       const detail = `this request is not known here: ${error.issues[0]?.message}`;

@@ -104,3 +104,10 @@ export const replySchema = z.union([
   }),
   z.object({ id: z.number().int(), answer: z.unknown() }),
 ]);
+
+/** The last line to an operator: another process answers now, and nothing of what has no answer was begun. */
+export const moved = { moved: true } as const;
+
+export function isMoved(message: unknown): boolean {
+  return z.object({ moved: z.literal(true) }).safeParse(message).success;
+}

@@ -1,17 +1,18 @@
 // The NATS client, loaded when a NATS server is first used, and what its errors mean to us.
 
+import { loadedOnce } from '../kernel/loaded-once.ts';
 import { unreachableWords } from '../kernel/unreachable.ts';
 import type { Refuse, Refused } from './nats-error.ts';
 
 export type NatsClient = typeof import('@nats-io/transport-node');
 
 /** The package is CommonJS: bundled, everything is in the default export only. */
-export async function loadNatsClient(): Promise<NatsClient> {
+export const loadNatsClient = loadedOnce(async (): Promise<NatsClient> => {
   const loaded: NatsClient & { readonly default?: NatsClient } = await import(
     '@nats-io/transport-node'
   );
   return loaded.default ?? loaded;
-}
+});
 
 /** Why a request was not answered, or a publish refused. */
 export function refusedRequest<E extends Refused>(

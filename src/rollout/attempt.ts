@@ -59,8 +59,6 @@ export interface HandedSummary {
 export interface Fenced extends HandedSummary {
   /** All that the successor must know of what was handed over. */
   readonly parts: readonly SnapshotPart[];
-  /** No successor has taken it. */
-  nobody(): void;
 }
 
 /** What is handed over in one run: to its first successor, or to one that follows it. */
@@ -80,6 +78,8 @@ export interface HandOver {
    * the signal says that the rollout was given up, everything has been taken back.
    */
   fence(link: Link, givenUp: AbortSignal): Promise<Fenced>;
+  /** No successor takes what was handed over, or is being: nothing of it can be used here any more. */
+  giveUp(): void;
   /** The successor serves: this process ends its work and then itself. The link is its own from now on. */
   former(link: Link): void;
 }
@@ -233,14 +233,10 @@ export class Attempt {
     );
   }
 
-  /** Everything was handed over, and nobody has taken it. Never rejects. */
-  async nobody(): Promise<void> {
+  /** Nobody has taken what was handed over. That may still be under way, and never end. */
+  giveUp(): void {
     this.#handing?.link[Symbol.dispose]();
-    try {
-      (await this.#handing?.fenced)?.nobody();
-    } catch (error) {
-      this.#parts.caught(error);
-    }
+    this.#parts.handOver.giveUp();
   }
 
   passOn(wish: PassedOn): void {

@@ -202,10 +202,22 @@ describe('a successor that is lost behind the fence', () => {
   it('is followed by three others, and then nobody has what was handed over', async () => {
     using played = new PlayedRollout({ successor: says(ready) });
     expect(await played.outcome()).toMatchObject({ kind: 'failed', cause: { reason: 'late' } });
-    expect([times(played, 'start'), times(played, 'fence'), times(played, 'nobody')]).toEqual([
+    expect([times(played, 'start'), times(played, 'fence'), times(played, 'giveUp')]).toEqual([
       4, 1, 1,
     ]);
     expect(played.lost).toHaveLength(3);
+  });
+
+  it('is followed by none if handing over never ends, and this process is not left as it is then', async () => {
+    using played = new PlayedRollout();
+    played.handingOver = () => new Promise(() => {});
+    const asked = played.conductor.ask();
+    await played.clock.advanceAsync(120_000);
+    expect(await asked).toMatchObject({ kind: 'failed', cause: { reason: 'late' } });
+    expect([times(played, 'start'), times(played, 'fence'), times(played, 'giveUp')]).toEqual([
+      1, 1, 1,
+    ]);
+    expect(played.caught).toEqual([]);
   });
 
   it('was told the same as the one that follows it, and what it has said is not heard', async () => {

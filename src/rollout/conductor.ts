@@ -169,9 +169,9 @@ export class Conductor implements Disposable {
         this.#progress(effect.run, 'the successor is given up');
         this.#abandoning = this.#abandon(effect.run).catch(caught);
         return;
-      case 'nobody':
-        this.#progress(effect.run, 'nobody has taken over');
-        this.#attempt?.nobody().catch(caught);
+      case 'giveUp':
+        this.#progress(effect.run, 'no successor has taken over');
+        this.#attempt?.giveUp();
         return;
       case 'passOn': {
         this.#progress(effect.run, 'the successor serves');

@@ -9,7 +9,7 @@ import type { FilesState } from './rollout-state.ts';
 
 export interface FilesWatchParts {
   readonly clock: Clock;
-  /** Never rejects for what the system says. */
+  /** Never rejects for what the system says. The first one is of what this process was started from. */
   readonly look: (isBrief: boolean) => Promise<InstalledLook>;
   /** They are in another state than was told before. */
   readonly changed: (state: FilesState) => void;
@@ -35,7 +35,6 @@ export class FilesWatch implements Disposable {
   #isFollowing = false;
   #isOver = false;
 
-  /** It looks at once, for what this process was started from; the sooner it is made, the better. */
   constructor(parts: FilesWatchParts) {
     this.#parts = parts;
     this.#look().catch(ignored);

@@ -97,6 +97,7 @@ export class HolderClient implements ProcessHolder {
   readonly #children = new Map<number, HeldChild>();
   /** The parts of this process that listen: one each, until it is disposed of. */
   readonly #news = new Set<Partial<HolderNews>>();
+  #formers = 0;
   #asks = 0;
 
   constructor(channel: Channel, { ordinal, instance, role }: Introduction) {
@@ -115,6 +116,8 @@ export class HolderClient implements ProcessHolder {
   listen(news: Partial<HolderNews>): Disposable {
     if (this.#news.size === 0) this.say({ op: 'hello' });
     this.#news.add(news);
+    // A successor is told when it takes over, before all of its parts listen.
+    if (this.#formers > 0) news.formers?.(this.#formers);
     return { [Symbol.dispose]: () => void this.#news.delete(news) };
   }
 
@@ -129,11 +132,16 @@ export class HolderClient implements ProcessHolder {
   }
 
   async start({ line, env, cwd, hasReport }: StartPlan): Promise<StartedProcess> {
-    return this.#child(await this.ask({ op: 'spawn', line, env, cwd, hasReport }));
+    const answer = await this.ask({ op: 'spawn', line, env, cwd, hasReport });
+    const missing = (hasReport ? 4 : 3) - answer.handles.length;
+    if (missing > 0) throw this.#unusable(answer);
+    return this.#child(answer);
   }
 
   async take(id: number): Promise<StartedProcess> {
-    return this.#child(await this.ask({ op: 'take', id }));
+    const answer = await this.ask({ op: 'take', id });
+    if (answer.handles.length < 3) throw this.#unusable(answer);
+    return this.#child(answer);
   }
 
   /** The holder keeps a copy for the next serving process. */
@@ -188,10 +196,21 @@ export class HolderClient implements ProcessHolder {
     });
   }
 
+  /** The system has dropped pipes for which this process has no descriptor left; its process has begun all the same. */
+  #unusable({ value, handles }: Answer): HolderRefusal {
+    const { id, pid } = value as { readonly id: number; readonly pid: number };
+    for (const handle of handles) handle.close();
+    this.say({ op: 'dropped', id });
+    return new HolderRefusal('EMFILE', `the pipes of process ${pid} did not reach this one`);
+  }
+
   #child({ value, handles }: Answer): HeldChild {
     const { id, pid } = value as { readonly id: number; readonly pid: number };
     const known = this.#children.get(id);
-    if (known !== undefined) throw new HolderRefusal('EEXIST', `child ${id} is here already`);
+    if (known !== undefined) {
+      for (const handle of handles) handle.close();
+      throw new HolderRefusal('EEXIST', `child ${id} is here already`);
+    }
     const child = new HeldChild({
       id,
       pid,
@@ -240,6 +259,7 @@ export class HolderClient implements ProcessHolder {
       case 'hangup':
         return this.#tell((news) => news.hangup?.());
       case 'formers':
+        this.#formers = told.count;
         return this.#tell((news) => news.formers?.(told.count));
       case 'successor-ended':
         return this.#tell((news) => news.successorEnded?.(told));

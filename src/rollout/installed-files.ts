@@ -6,6 +6,7 @@
 import { type BigIntStats, realpathSync, statSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ignored } from '../kernel/contain.ts';
 import { errnoOf } from '../kernel/errno.ts';
 
 export type InstalledLook =
@@ -68,6 +69,21 @@ export class InstalledFiles {
   get isLaunchPathStable(): boolean {
     return this.#real !== undefined && realPathOf(this.#path) === this.#real;
   }
+}
+
+/** The files as this process was started from them. */
+export interface InstalledAtStart {
+  readonly files: InstalledFiles;
+  readonly look: Promise<InstalledLook>;
+}
+
+/** To be asked for before most of the program is loaded: what is installed after that is another version. */
+export function installedAtStart(path: string): InstalledAtStart {
+  const files = new InstalledFiles(path);
+  const look = files.look();
+  // Whoever uses it is told.
+  look.catch(ignored);
+  return { files, look };
 }
 
 function realPathOf(path: string): string | undefined {

@@ -84,7 +84,7 @@ class World {
         this.served += 1;
         expect(this.served, 'two successors serve').toBe(1);
         return;
-      case 'nobody':
+      case 'giveUp':
         expect(this.#handed, 'nobody has what was never handed over').toBe(effect.run);
         this.#handed = undefined;
         this.left += 1;

@@ -236,7 +236,7 @@ describe('a rollout', () => {
       { kind: 'abandoned', run: 1, outcome: 'handed' },
     ] as const;
     const over = played(manual, asked(), ...lost, ...early, ...early, ...early);
-    expect(over.kinds.slice(-5)).toEqual(['abandon', 'start', 'abandon', 'tell', 'nobody']);
+    expect(over.kinds.slice(-5)).toEqual(['abandon', 'start', 'abandon', 'tell', 'giveUp']);
     expect(over.kinds.filter((kind) => kind === 'start')).toHaveLength(4);
     expect(over.state.phase.kind).toBe('idle');
   });

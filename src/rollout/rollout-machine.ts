@@ -212,7 +212,7 @@ function abandoned(
       [{ kind: 'start', run, lost: cause }],
     ];
   }
-  const nobody = outcome === 'handed' ? [{ kind: 'nobody', run } as const] : [];
+  const givenUp = outcome === 'handed' ? [{ kind: 'giveUp', run } as const] : [];
   return [
     {
       ...state,
@@ -220,7 +220,7 @@ function abandoned(
       failed: { cause, at, print },
       failures: state.failures + 1,
     },
-    [...told(tickets, { kind: 'failed', cause, at }), ...nobody],
+    [...told(tickets, { kind: 'failed', cause, at }), ...givenUp],
   ];
 }
 

@@ -161,7 +161,7 @@ export type RolloutEffect =
   | { readonly kind: 'fence'; readonly run: number }
   | { readonly kind: 'abandon'; readonly run: number }
   /** Everything was handed over, and nobody has taken it. */
-  | { readonly kind: 'nobody'; readonly run: number }
+  | { readonly kind: 'giveUp'; readonly run: number }
   /** To the successor that serves: what this process was asked for meanwhile. */
   | {
       readonly kind: 'passOn';

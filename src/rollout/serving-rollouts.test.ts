@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { until } from '../../test/support/until.ts';
+import { installedAtStart } from './installed-files.ts';
 import { ServingRollouts } from './serving-rollouts.ts';
 
 let root = '';
@@ -20,7 +21,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function rollouts({ isAuto = false, hasHolder = true } = {}) {
+function rollouts({ isAuto = false, hasHolder = true, installed = installedAtStart(main) } = {}) {
   const clock = new ManualClock();
   const started: number[] = [];
   const settings = { isAuto };
@@ -38,10 +39,11 @@ function rollouts({ isAuto = false, hasHolder = true } = {}) {
       throw new Error('never');
     },
     former: () => {},
+    giveUp: () => {},
   };
   const serving = new ServingRollouts({
     clock,
-    launchPath: main,
+    installed,
     isAuto: () => settings.isAuto,
     origin: { program: '1.0.0', instance: 'one' },
     hands: hasHolder ? { holder, handOver } : undefined,
@@ -97,6 +99,18 @@ describe('the rollouts of a serving process', () => {
     };
     await until(isStarted, 'a successor is started');
     expect(started).toHaveLength(1);
+  });
+
+  it('begin also for what was installed after this process was started and before it could watch', async () => {
+    const installed = installedAtStart(main);
+    await installed.look;
+    utimesSync(main, 1, 1);
+    const { clock, started } = rollouts({ isAuto: true, installed });
+    const isStarted = async () => {
+      await clock.advanceAsync(100);
+      return started.length > 0;
+    };
+    await until(isStarted, 'a successor is started');
   });
 
   it('are refused without a holder', async () => {

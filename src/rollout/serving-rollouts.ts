@@ -6,7 +6,7 @@ import type { Caught } from '../kernel/contain.ts';
 import type { HandOver, HolderForRollout } from './attempt.ts';
 import { Conductor, type ConductorParts, type RolloutResult } from './conductor.ts';
 import { FilesWatch } from './files-watch.ts';
-import { InstalledFiles } from './installed-files.ts';
+import type { InstalledAtStart, InstalledFiles } from './installed-files.ts';
 import { initialRollout } from './rollout-machine.ts';
 import { type ShownRollout, shownRollout } from './rollout-reading.ts';
 import { type RolloutPolicy, rolloutLimits } from './rollout-state.ts';
@@ -26,8 +26,8 @@ export const firstHistory: RolloutHistory = { generation: 1, rollouts: 0, runs: 
 
 export interface ServingRolloutsParts {
   readonly clock: Clock;
-  /** The file that the program was started by (main.js). */
-  readonly launchPath: string;
+  /** What this process was started from. */
+  readonly installed: InstalledAtStart;
   readonly isAuto: () => boolean;
   readonly origin: SnapshotOrigin;
   /** Absent: this process has no holder. */
@@ -57,17 +57,23 @@ export class ServingRollouts implements Disposable {
   readonly #history: RolloutHistory;
 
   constructor(parts: ServingRolloutsParts) {
-    const { clock, launchPath, origin, hands, history = firstHistory } = parts;
+    const { clock, installed, origin, hands, history = firstHistory } = parts;
     const { report, lost, caught, progress } = parts;
     this.#parts = parts;
     this.#history = history;
-    this.#files = new InstalledFiles(launchPath);
+    this.#files = installed.files;
+    let atStart: InstalledAtStart['look'] | undefined = installed.look;
+    const look = (isBrief: boolean) => {
+      const known = atStart;
+      atStart = undefined;
+      return known ?? this.#files.look(isBrief);
+    };
     const common = { clock, origin, report, lost, caught, progress, counted: history };
     const policy = () => this.#policy;
     this.#conductor = hands && new Conductor({ ...common, ...hands, policy });
     this.#watch = new FilesWatch({
       clock,
-      look: (isBrief) => this.#files.look(isBrief),
+      look,
       changed: (state) => this.#conductor?.files(state),
       caught,
     });

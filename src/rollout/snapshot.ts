@@ -1,8 +1,8 @@
 // What an incumbent tells its successor, as one thing: named parts, each JSON and bytes, with the version of the form,
 // the program it was written by, the instance it belongs to, and a checksum over all of it. The receiver checks the
 // whole before it gives out any part, and gives out each part once. It travels over the link only, so there is no
-// file that somebody could replace, link to or read. Nothing secret may be in it in clear: what the successor can
-// read from the config, the environment or the store is not told here. What a part means is for its owner to check.
+// file that somebody could replace, link to or read. Values of secrets that servers were started with are in it, because
+// both processes have to redact them: it is never printed, kept or stored. What a part means is for its owner to check.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isRecord } from '../kernel/json-values.ts';

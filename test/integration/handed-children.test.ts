@@ -108,6 +108,14 @@ describe('a child that is handed over', () => {
     expect(await ended).toMatchObject({ code: 0 });
   });
 
+  it('is all that is left of its former: what that still had ends with it #pid-holder', async () => {
+    const { ended, noted } = await running('leave-behind');
+    expect(await ended).toEqual({ code: 0, signal: null });
+    await noted('former');
+    const { pid = 0 } = await noted('kept');
+    await until(async () => (await table.find(pid)) === null, 'the child has ended');
+  });
+
   it('stays with its serving process when the successor is given up #rollout', async () => {
     const { ended, holder, noted, notes } = await running('abandon');
     expect(await noted('successor-ended')).toMatchObject({ who: 'first 1' });

@@ -14,7 +14,7 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { builtModule } from '../support/build.ts';
 import { caughtInTest, nextDatabase } from '../support/handed-store.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { ManualClock, settled } from '../support/manual-clock.ts';
 import { type PlayedLink, playedLink } from '../support/played-link.ts';
 import { crashImage, driver, newFolder, openHere, sqliteSubject } from '../support/sqlite-place.ts';
 import { storeSuite } from '../support/store-suite/store-suite.ts';
@@ -202,6 +202,33 @@ describe('a store that is handed over', () => {
     expect(await next.records('keys', durable).isWhole()).toBe(false);
     await former.close();
     await next.close();
+  });
+
+  it('runs nothing before its process is the serving one: another one would be told the same again #rollout', async () => {
+    const [file, clock, link] = [newFile(), new ManualClock(), playedLink()];
+    const { store: former } = openHere(file, clock);
+    let begin = () => {};
+    const taking = new FormerStore({
+      ...{ link: link.next, caught: caughtInTest },
+      mayBegin: new Promise<void>((resolve) => {
+        begin = resolve;
+      }),
+    });
+    const run: unknown[] = [];
+    const operate = async (operation: unknown) => {
+      run.push(operation);
+      return { ok: true, value: undefined } as const;
+    };
+    taking.serve({ operate });
+    await former.handOver(link.former);
+    const asked = former.counter('calls', durable).take('key', 1, { limit: 5, windowMs: 1_000 });
+    await taking.released;
+    for (let turn = 0; turn < 20; turn += 1) await settled();
+    expect(run).toEqual([]);
+    begin();
+    await asked;
+    expect(run).toMatchObject([{ word: 'counter', action: 'take' }]);
+    await former.close();
   });
 
   it('ends the link at a message that is none, and nothing else', async () => {

@@ -195,6 +195,10 @@ export class Started {
     while (!this.stdout.includes(text)) await Promise.race([once(this.#news, 'text'), early]);
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

@@ -41,6 +41,8 @@ export class PlayedRollout implements Disposable {
   readonly heard: PassedOn[] = [];
   /** What parts of the incumbent have heard from successors. */
   readonly answers: unknown[] = [];
+  /** Resolves when the incumbent has given away everything. */
+  handingOver: () => Promise<void> = async () => {};
   /** Why successors were lost behind the fence. */
   readonly lost: RolloutCause[] = [];
   /** Lines for whoever wants to see each step. */
@@ -113,12 +115,13 @@ export class PlayedRollout implements Disposable {
         link.send('part', { is: 'said at the fence' });
         link.on('answer', (head) => void this.answers.push(head));
         this.isIncumbentServing = false;
+        await this.handingOver();
         return {
           ...{ servers: 2, sessions: 3, left: ['one stream'] },
           parts: [{ name: 'sockets', data: [1] }],
-          nobody: () => void this.said.push('nobody'),
         };
       },
+      giveUp: () => void this.said.push('giveUp'),
       former: (link) => {
         this.said.push('former');
         this.formerLink = link;

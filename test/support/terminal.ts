@@ -42,6 +42,12 @@ export class Terminal {
     this.#child.stdin?.write(keys);
   }
 
+  /** As the window of a person: without a word to the command. */
+  async close(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#started.ended;
+  }
+
   /** The exit code of the command. */
   async ended(): Promise<number | null> {
     return (await this.#started.ended).code;

@@ -7,6 +7,7 @@ import { type Command, Option } from 'commander';
 import { isMailbox } from '../../broker/address.ts';
 import { assertApproved } from '../../instance/connect/trusted-configs.ts';
 import { Fault } from '../../kernel/fault.ts';
+import { installedAtStart } from '../../rollout/installed-files.ts';
 import type { Invocation, Perform } from '../invocation.ts';
 import { remark, type Shell } from '../shell.ts';
 import { loadedConfig } from '../standalone.ts';
@@ -73,11 +74,12 @@ async function serve(invocation: Invocation, options: ServeOptions): Promise<num
   assertBrokerOptions(options);
   const code = await underInit(shell);
   if (code !== undefined) return code;
+  const installed = installedAtStart(process.argv[1] ?? '');
   const loaded = await loadedConfig(shell, configFile);
   const { file: path, sha256 } = loaded;
   if (path !== null) assertApproved({ path, sha256 }, options.approved);
   const { serveConfig } = await import('../gateway/serve-config.ts');
-  return await serveConfig(invocation, loaded, options);
+  return await serveConfig(invocation, loaded, options, installed);
 }
 
 function assertBrokerOptions({ broker, as, stdio }: ServeOptions): void {

@@ -1,4 +1,4 @@
-// The rollouts of a gateway: which files it was started by, what the config says, and the line that reports how one
+// The rollouts of a gateway: what the config says, and the line that reports how one
 // has ended.
 
 import { ownIdentity } from '../../host/identity.ts';
@@ -14,12 +14,12 @@ export function openRollouts(
   shell: Shell,
   inUse: ConfigInUse,
   caught: Caught,
-  more: Partial<Pick<ServingRolloutsParts, 'hands' | 'history' | 'origin'>> = {},
+  more: Pick<ServingRolloutsParts, 'installed'> &
+    Partial<Pick<ServingRolloutsParts, 'hands' | 'history' | 'origin'>>,
 ): ServingRollouts {
   const { version: program } = ownIdentity();
   return new ServingRollouts({
     clock: shell.clock,
-    launchPath: process.argv[1] ?? '',
     isAuto: () => inUse.used.config.rollout === 'auto',
     origin: { program, instance: '' },
     report: (result) => remark(shell, reportText(result)),

@@ -15,6 +15,7 @@ import { type Caught, ignored } from '../../kernel/contain.ts';
 import { Fault } from '../../kernel/fault.ts';
 import { isNatsAddress } from '../../nats/nats-address.ts';
 import { holderForRollout } from '../../rollout/holder-hands.ts';
+import type { InstalledAtStart } from '../../rollout/installed-files.ts';
 import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import { reportedAtOnce } from '../command-failure.ts';
 import { certificateIn } from '../commands/proxy.ts';
@@ -47,6 +48,7 @@ export async function serveConfig(
   invocation: Invocation,
   loaded: ReadConfig,
   options: ServeOptions,
+  installed: InstalledAtStart,
 ): Promise<number> {
   const { shell } = invocation;
   const readConfig = async () => {
@@ -61,8 +63,11 @@ export async function serveConfig(
   const inUse = new ConfigInUse(loaded, shell.clock, readConfig);
   const failures = new FailureLines();
   const caught = (error: unknown) => void host.defects.caught('a rollout', error);
-  using succession = await successionOf(shell, loaded, caught);
-  using rollouts = openRollouts(shell, inUse, caught, succession && handsOf(succession));
+  using succession = await successionOf(shell, loaded, options, caught);
+  using rollouts = openRollouts(shell, inUse, caught, {
+    installed,
+    ...(succession && handsOf(succession)),
+  });
   // A gateway keeps trying to use a directory that fails now.
   const usable = await usableStateDirectory(shell);
   const stateDir = await ownStateDirectory(shell);
@@ -135,7 +140,7 @@ export async function serveConfig(
       letYoungGenerationGrow();
       serves();
       // What cannot be loaded now is tried again when it is needed. A successor has loaded it already.
-      loadAhead(loaded.config).catch(ignored);
+      loadAhead(loaded.config, options.broker).catch(ignored);
     };
     const onServing = () => {
       shell.holder?.serving();
@@ -170,6 +175,7 @@ export async function serveConfig(
 async function successionOf(
   shell: Shell,
   { config }: LoadedConfig,
+  { broker }: ServeOptions,
   caught: Caught,
 ): Promise<Succession | undefined> {
   const { holder, clock } = shell;
@@ -180,7 +186,7 @@ async function successionOf(
       import('../../host/create-host.ts'),
       import('./serve-http.ts'),
       import('./serve-broker.ts'),
-      loadAhead(config),
+      loadAhead(config, broker),
     ]);
   }
   const progress = (text: string) => detail(shell, text);
@@ -198,19 +204,10 @@ function handsOf(succession: Succession) {
 }
 
 /** SIGHUP is a rollout, and the holder says how many processes still end their work. */
-function followHolder(
-  { holder, arrival }: Succession,
-  shell: Shell,
-  rollouts: ServingRollouts,
-): void {
-  shell.interrupt.hangup = () => rollouts.request();
+function followHolder({ holder }: Succession, shell: Shell, rollouts: ServingRollouts): void {
+  shell.interrupt.onHangup(() => rollouts.request());
   shell.interrupt.arrived.then(() => rollouts.shutdown()).catch(ignored);
   holder.listen({ formers: (count) => rollouts.formers(count) });
-  if (arrival === undefined) return;
-  arrival.passedOn = ({ again, shutdown }) => {
-    if (shutdown) process.kill(holder.pid, 'SIGTERM');
-    else if (again) rollouts.request();
-  };
 }
 
 /** The holder learns of a use by a message; without one nothing outlasts this process. */

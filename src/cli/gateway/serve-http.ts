@@ -19,6 +19,7 @@ import { assertOpenAccess, openAccess } from './access.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
 import { readinessOf } from './readiness.ts';
+import { endOrReplaced } from './rollout/end-or-replaced.ts';
 import { leaveToNext } from './rollout/former.ts';
 import { overRollouts } from './rollout/http-clients.ts';
 import { windowsOverRollouts } from './rollout/local-clients.ts';
@@ -104,9 +105,8 @@ export async function serveHttp(served: Served, listen: string | undefined): Pro
   }
   served.onServing();
   const { replicas } = served;
-  const asked = [interrupt.arrived, ...(control ? [control.endAsked] : [])];
-  const replaced = succession ? [succession.replaced.then(() => 'replaced' as const)] : [];
-  const why = await Promise.race([...asked, ...replaced, ...(replicas ? [replicas.otherKey] : [])]);
+  const asked: Promise<unknown>[] = [interrupt.arrived, ...(control ? [control.endAsked] : [])];
+  const why = await endOrReplaced(served, [...asked, ...(replicas ? [replicas.otherKey] : [])]);
   if (why === 'replaced') {
     await Promise.all([front.close(), control?.clients.close()]);
     return await leaveToNext(served);

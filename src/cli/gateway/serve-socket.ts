@@ -8,6 +8,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { remark } from '../shell.ts';
 import { drainAll } from './drain.ts';
 import { startControl } from './own-instance.ts';
+import { endOrReplaced } from './rollout/end-or-replaced.ts';
 import { leaveToNext } from './rollout/former.ts';
 import { windowsOverRollouts } from './rollout/local-clients.ts';
 import type { Served } from './served.ts';
@@ -27,9 +28,8 @@ export async function serveSocket(served: Served, idleMs: number): Promise<numbe
   const control = await startControl(instance, parts);
   using _windows = succession && windowsOverRollouts(instance, control.clients, succession);
   served.onServing();
-  const replaced = succession ? [succession.replaced.then(() => 'replaced' as const)] : [];
   const asked = [shell.interrupt.arrived, control.endAsked, control.clients.idleFor(idleMs)];
-  if ((await Promise.race([...asked, ...replaced])) === 'replaced') {
+  if ((await endOrReplaced(served, asked)) === 'replaced') {
     await control.clients.close();
     return await leaveToNext(served);
   }

@@ -9,9 +9,11 @@ import type { OpenedHost } from '../../host/create-host.ts';
 import { within } from '../../kernel/clock.ts';
 import { ignored } from '../../kernel/contain.ts';
 import type { Principal } from '../../policy/principal.ts';
+import type { ServingRollouts } from '../../rollout/serving-rollouts.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { remark, type Shell } from '../shell.ts';
 import { drainTelling } from './drain.ts';
+import { endOrReplaced } from './rollout/end-or-replaced.ts';
 import { clientOverRollouts, restoredClient } from './rollout/stdio-client.ts';
 import type { Succession } from './rollout/succession.ts';
 import type { Served } from './served.ts';
@@ -24,8 +26,9 @@ const stdioDrainMs = 1_500;
 const lastWordsMs = 500;
 
 export async function serveStreams(served: Served): Promise<number> {
-  const { host, gateway, invocation, onServing, succession } = served;
-  return await serveClient({ shell: invocation.shell, host, gateway, onServing, succession });
+  const { host, gateway, invocation, onServing, succession, rollouts } = served;
+  const { shell } = invocation;
+  return await serveClient({ shell, host, gateway, onServing, succession, rollouts });
 }
 
 export interface OneClient {
@@ -37,11 +40,12 @@ export interface OneClient {
   readonly onServing?: () => void;
   /** The processes before and after this one. */
   readonly succession?: Succession | undefined;
+  readonly rollouts?: ServingRollouts;
 }
 
 /** Closes the host when the client has gone. */
 export async function serveClient(one: OneClient): Promise<number> {
-  const { shell, host, gateway, principal, onServing, succession } = one;
+  const { shell, host, gateway, principal, onServing, succession, rollouts } = one;
   const { clock, interrupt } = shell;
   const { stdout: output } = process;
   const input = succession ? standardInput() : process.stdin;
@@ -52,9 +56,9 @@ export async function serveClient(one: OneClient): Promise<number> {
   const front = startStdio({ ...parts, ...(principal && { principal }) });
   using _giving = succession && clientOverRollouts(front, succession);
   onServing?.();
-  const replaced = succession ? [succession.replaced.then(() => 'replaced' as const)] : [];
-  const ends = [front.inputEnded, front.gone, interrupt.arrived, ...replaced];
-  if ((await Promise.race(ends)) === 'replaced') {
+  const ends: Promise<unknown>[] = [front.inputEnded, front.gone, interrupt.arrived];
+  const ended = rollouts ? endOrReplaced({ succession, rollouts }, ends) : Promise.race(ends);
+  if ((await ended) === 'replaced') {
     await Promise.all([front.close(lastWordsMs), host.close()]);
     await succession?.lastWords();
     return exitCodes.ok;

@@ -1,16 +1,14 @@
 // The pid-holder: the process that a client or init has started with `holdfast serve`. It serves nothing. It is the
-// parent of the serving process and of all processes of MCP servers, keeps copies of listening sockets and pipes,
-// passes signals on, ends as the serving process ends, and starts another when that dies. In a rollout it starts the
-// successor from the files that are there then. What it is told is in `messages.ts`; who reads and writes is elsewhere.
+// parent of the serving process and of all processes of MCP servers, passes signals on, ends as the serving process
+// ends, and starts another when that dies. In a rollout it starts the successor from the files that are there then.
+// What it is told is in `messages.ts`, what it keeps for serving processes in `kept-resources.ts`.
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import { ignored } from '../../kernel/contain.ts';
+import { contain, ignored } from '../../kernel/contain.ts';
 import { errnoOf } from '../../kernel/errno.ts';
 import type { ProcessTable } from '../../supervise/process/watch/process-table.ts';
-import { InstanceReaper } from './instance-reaper.ts';
-import { KeptChildren, type StartedChild } from './kept-children.ts';
-import { KeptListeners } from './kept-listeners.ts';
+import { answer, KeptResources, refuse } from './kept-resources.ts';
 import type { Asked, ForwardedSignal, HeldExit, ServingRole } from './messages.ts';
 import { programFlaw } from './program-file.ts';
 import type { RawHandle } from './raw-handle.ts';
@@ -38,11 +36,9 @@ const maxFormers = 4;
 
 export class Holder {
   readonly #parts: HolderParts;
-  readonly #children = new KeptChildren();
-  readonly #listeners = new KeptListeners();
+  readonly #kept: KeptResources;
   /** Each until it has exited; at most `maxFormers`. */
   readonly #formers = new Set<ServingProcess>();
-  #reaper: InstanceReaper;
   #current: ServingProcess | undefined;
   #successor: ServingProcess | undefined;
   /** Connections that the serving process has given away, until its successor is the serving process. */
@@ -52,14 +48,22 @@ export class Holder {
   /** Names of variables; at most those that this process has. */
   readonly #usedHooks = new Set<string>();
   #hasServed = false;
+  /** It ends, because of this signal if there was one. */
   #isEnding = false;
+  #endSignal: ForwardedSignal | undefined;
+  /** A rollout is wanted, and the serving process does not hear yet. */
+  #isHangupWaiting = false;
   #deaths: Deaths = [];
   #count = 0;
   #end: (exit: HeldExit) => void = () => {};
 
   constructor(parts: HolderParts) {
     this.#parts = parts;
-    this.#reaper = this.#newReaper();
+    this.#kept = new KeptResources({
+      newInstance: () => randomBytes(8).toString('hex'),
+      table: parts.table,
+      notice: (text) => this.#notice(text),
+    });
   }
 
   /** Resolves to how it has to exit. */
@@ -74,20 +78,22 @@ export class Holder {
   async close(): Promise<void> {
     this.#isEnding = true;
     for (const one of [...this.#formers, this.#successor, this.#current]) one?.kill();
-    this.#children.releaseAll();
     this.#closePassed();
-    this.#listeners.closeAll();
-    await this.#reaper.letGo();
+    await this.#kept.close();
   }
 
+  /** The end, in good order; a second one ends it at once. */
   signal(name: ForwardedSignal): void {
-    if (name !== 'SIGHUP') this.#isEnding = true;
-    if (this.#current === undefined) {
-      // Between two serving processes.
-      this.#isEnding = true;
-      return this.#end({ code: null, signal: name });
-    }
+    this.#isEnding = true;
+    // Between two serving processes there is nothing to end.
+    if (this.#current === undefined) return this.#end({ code: null, signal: name });
+    this.#endSignal = name;
     this.#current.signal(name);
+  }
+
+  /** A rollout. Between two serving processes it is under way: the next is started from the files that are there. */
+  hangup(): void {
+    if (this.#current !== undefined) this.#isHangupWaiting = !this.#current.hangup();
   }
 
   /** It asks for a dump of memory: it reaches the serving process as it is, and is the end of both. */
@@ -97,53 +103,60 @@ export class Holder {
     else this.#current.kill('SIGQUIT');
   }
 
-  #newReaper(): InstanceReaper {
-    const instance = randomBytes(8).toString('hex');
-    const notice = (text: string) => this.#notice(text);
-    return new InstanceReaper(instance, this.#parts.table, notice);
-  }
-
   #startFirst(): void {
     const started = this.#started('first');
     this.#current = started;
-    // A serving process that needs it asks again, and is told why it cannot be started.
-    this.#reaper.start().catch(ignored);
-    started.ended.then((exit) => this.#currentEnded(started, exit)).catch(ignored);
+    this.#kept.startReaper();
+    const { notStarted, ended } = started;
+    notStarted?.then((error) => this.#parts.complain(cannotStart(error))).catch(ignored);
+    ended.then((exit) => this.#currentEnded(started, exit)).catch(ignored);
   }
 
   #started(role: ServingRole): ServingProcess {
     const { file, args } = this.#parts;
-    const introduction = { ordinal: ++this.#count, instance: this.#reaper.instance, role };
+    const introduction = { ordinal: ++this.#count, instance: this.#kept.instance, role };
     const started: ServingProcess = new ServingProcess(
       { introduction, words: [file, ...args], without: this.#usedHooks },
-      (asked, handle) => this.#heard(started, asked, handle),
+      // An unexpected error costs the message: everything of the instance hangs on this process.
+      (asked, handle) =>
+        contain(
+          () => this.#heard(started, asked, handle),
+          (error) => this.#parts.complain(`internal error in the pid-holder: ${textOf(error)}`),
+        ),
     );
-    this.#reaper.addServing(started);
+    this.#kept.add(started);
     return started;
   }
 
   /** Also a former one, whose exit means nothing. */
   #currentEnded(one: ServingProcess, exit: HeldExit): void {
     if (this.#formers.delete(one)) this.#tellFormers();
-    if (this.#current !== one) return;
+    if (this.#current !== one) return this.#kept.ended(one);
     this.#current = undefined;
     this.#successor?.kill();
     this.#successor = undefined;
     const isInOrder = one.isInOrder || this.#isEnding || exit.code === 0;
     if (isInOrder || !this.#hasServed || !this.#parts.startsAgain) return this.#end(exit);
-    const after = afterDeath(this.#deaths, this.#parts.clock.now());
-    const how = exit.signal ?? `exit code ${exit.code}`;
+    this.#loseInstance();
+    this.#startAgain(exit, `the serving process has died (${exitText(exit)})`);
+  }
+
+  /** Later and later, and not for ever. */
+  #startAgain(exit: HeldExit, what: string): void {
+    const { clock, complain, file } = this.#parts;
+    const after = afterDeath(this.#deaths, clock.now());
     if (after.kind === 'give-up') {
-      this.#parts.complain(
-        `the serving process has died again (${how}), too often within a minute: giving up`,
-      );
+      complain(`${what}, too often within a minute: giving up`);
       return this.#end(exit);
     }
     this.#deaths = after.deaths;
-    this.#parts.complain(`the serving process has died (${how}); another is started`);
-    this.#loseInstance();
-    this.#parts.clock.after(after.delayMs, () => {
-      if (!this.#isEnding) this.#startFirst();
+    complain(`${what}; another is started`);
+    clock.after(after.delayMs, () => {
+      if (this.#isEnding) return;
+      // It may be another file by now.
+      const flaw = programFlaw(file);
+      if (flaw === undefined) this.#startFirst();
+      else this.#startAgain(exit, flaw);
     });
   }
 
@@ -151,47 +164,15 @@ export class Holder {
   #loseInstance(): void {
     for (const former of this.#formers) former.kill();
     this.#closePassed();
-    this.#children.releaseAll();
-    const lost = this.#reaper;
-    this.#reaper = this.#newReaper();
-    lost.letGo().catch(ignored);
+    this.#kept.lose();
   }
 
   #heard(from: ServingProcess, asked: Asked, handle: RawHandle | undefined): void {
     switch (asked.op) {
       case 'hello':
         from.hears = true;
+        if (this.#isHangupWaiting) this.hangup();
         return;
-      case 'spawn':
-        return void this.#spawn(from, asked).catch(ignored);
-      case 'take':
-        return this.#take(from, asked);
-      case 'give':
-        return this.#children.give(asked.id, from);
-      case 'released':
-        return this.#children.released(asked.id, from);
-      case 'reaper':
-        return this.#answerWhen(from, asked.ask, this.#reaper.start());
-      case 'reaper-tell':
-        return this.#reaper.tell(asked.change, asked.what);
-      case 'reaper-end':
-        // Those of a former are the current one's now.
-        return this.#answerWhen(
-          from,
-          asked.ask,
-          from === this.#current ? this.#reaper.end() : Promise.resolve(),
-        );
-      case 'keep':
-        if (handle === undefined) return;
-        if (!this.#listeners.keep(asked.name, handle, from.ordinal)) {
-          this.#notice('too many listening sockets: one is not kept for the next serving process');
-        }
-        return;
-      case 'listener': {
-        const kept = this.#listeners.take(asked.name, from.ordinal);
-        if (kept !== undefined) from.tell({ op: 'handle', ask: asked.ask }, kept);
-        return from.tell({ op: 'answer', ask: asked.ask, value: kept !== undefined });
-      }
       case 'successor':
         return this.#startSuccessor(from, asked.ask);
       case 'abandon':
@@ -199,7 +180,7 @@ export class Holder {
       case 'claim': {
         const isIts = from === this.#successor && !this.#abandoned.has(from);
         if (isIts) this.#takesOver(from);
-        return from.tell({ op: 'answer', ask: asked.ask, value: isIts });
+        return answer(from, asked.ask, isIts);
       }
       case 'serving':
         return this.#serves(from);
@@ -212,52 +193,16 @@ export class Holder {
         return;
       case 'pass':
         return this.#pass(from, asked.head, handle);
+      default: {
+        const isLast = from === this.#current && this.#formers.size === 0;
+        return this.#kept.heard(from, asked, handle, isLast);
+      }
     }
-  }
-
-  async #spawn(from: ServingProcess, asked: Asked & { readonly op: 'spawn' }): Promise<void> {
-    const { ask } = asked;
-    try {
-      const child = await this.#children.spawn(asked, from);
-      this.#give(from, ask, child);
-    } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      const code = errnoOf(error) ?? (error as { code?: unknown }).code;
-      from.tell({ op: 'refusal', ask, code: String(code ?? 'unknown error'), text });
-    }
-  }
-
-  #take(from: ServingProcess, { ask, id }: { readonly ask: number; readonly id: number }): void {
-    const child = this.#children.take(id, from);
-    if (child === undefined) {
-      return from.tell({ op: 'refusal', ask, code: 'ESRCH', text: `there is no child ${id}` });
-    }
-    this.#give(from, ask, child);
-    const exit = this.#children.exitOf(id);
-    if (exit !== null) from.exited(id, exit);
-  }
-
-  #give(to: ServingProcess, ask: number, { id, pid, pipes, report }: StartedChild): void {
-    for (const pipe of pipes) to.tell({ op: 'handle', ask }, pipe);
-    if (report !== undefined) to.tell({ op: 'handle', ask }, report, () => report.close());
-    to.tell({ op: 'answer', ask, value: { id, pid } });
-  }
-
-  #answerWhen(to: ServingProcess, ask: number, done: Promise<void>): void {
-    done
-      .then(() => to.tell({ op: 'answer', ask, value: null }))
-      .catch((error: unknown) => {
-        const text = error instanceof Error ? error.message : String(error);
-        const cause = error instanceof Error ? error.cause : undefined;
-        to.tell({ op: 'refusal', ask, code: errnoOf(cause) ?? 'unknown error', text });
-      });
   }
 
   #startSuccessor(from: ServingProcess, ask: number): void {
     const reason = this.#whyNoSuccessor(from);
-    if (reason !== undefined) {
-      return from.tell({ op: 'refusal', ask, code: reason.code, text: reason.text });
-    }
+    if (reason !== undefined) return refuse(from, ask, reason.code, reason.text);
     const successor = this.#started('successor');
     this.#successor = successor;
     successor.ended
@@ -268,13 +213,16 @@ export class Holder {
         } else this.#currentEnded(successor, exit);
       })
       .catch(ignored);
-    const { link } = successor;
-    if (link === undefined) {
-      successor.kill();
-      return from.tell({ op: 'refusal', ask, code: 'ENOTCONN', text: 'it has no link' });
+    const { link, notStarted } = successor;
+    if (link !== undefined) {
+      from.tell({ op: 'handle', ask }, link, () => link.close());
+      return answer(from, ask, null);
     }
-    from.tell({ op: 'handle', ask }, link, () => link.close());
-    from.tell({ op: 'answer', ask, value: null });
+    successor.kill();
+    const why = notStarted ?? Promise.resolve(new Error('it has no link'));
+    why
+      .then((error) => refuse(from, ask, errnoOf(error) ?? 'ENOTCONN', cannotStart(error)))
+      .catch(ignored);
   }
 
   #whyNoSuccessor(
@@ -293,11 +241,10 @@ export class Holder {
 
   #abandon(from: ServingProcess, ask: number): void {
     const successor = from === this.#current ? this.#successor : undefined;
-    const answer = (value: boolean) => from.tell({ op: 'answer', ask, value });
-    if (successor === undefined) return answer(from === this.#current);
+    if (successor === undefined) return answer(from, ask, from === this.#current);
     this.#abandoned.add(successor);
     successor.kill();
-    successor.ended.then(() => answer(true)).catch(ignored);
+    successor.ended.then(() => answer(from, ask, true)).catch(ignored);
   }
 
   /** It is the serving process, and about to use what its incumbent has used. */
@@ -309,12 +256,14 @@ export class Holder {
     const passed = this.#passed;
     this.#passed = [];
     for (const { head, handle } of passed) passTo(successor, head, handle);
+    // It has come while this one was not the serving process yet.
+    if (this.#endSignal !== undefined) successor.signal(this.#endSignal);
   }
 
   #serves(from: ServingProcess): void {
     if (from !== this.#current) return;
     this.#hasServed = true;
-    this.#listeners.tidy(from.ordinal);
+    this.#kept.serves(from);
   }
 
   #tellFormers(): void {
@@ -343,4 +292,16 @@ export class Holder {
 
 function passTo(to: ServingProcess, head: unknown, handle: RawHandle): void {
   to.tell({ op: 'passed', head }, handle, () => handle.close());
+}
+
+function cannotStart(error: Error): string {
+  return `cannot start ${process.execPath}: ${error.message}`;
+}
+
+function exitText({ code, signal }: HeldExit): string {
+  return signal ?? `exit code ${code}`;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

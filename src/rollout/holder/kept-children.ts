@@ -82,6 +82,19 @@ export class KeptChildren {
     for (const pipe of kept.pipes) pipe.close();
   }
 
+  /** It has ended, and others go on: the processes that it still had end with it. */
+  endOf(owner: ChildOwner): void {
+    for (const id of [...this.#children.keys()]) this.end(id, owner);
+  }
+
+  /** Nobody uses it, and nobody will. */
+  end(id: number, owner: ChildOwner): void {
+    const kept = this.#children.get(id);
+    if (kept === undefined || kept.owner !== owner) return;
+    this.released(id, owner);
+    if (kept.exit === null) endGroup(kept.pid);
+  }
+
   /** Their processes are ended by others. */
   releaseAll(): void {
     for (const { pipes } of this.#children.values()) for (const pipe of pipes) pipe.close();
@@ -103,6 +116,15 @@ function started({ line, env, cwd, hasReport }: SpawnRequest): ChildProcess {
     shell: false,
     stdio: hasReport ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
   });
+}
+
+/** Its exit has not been told: nobody else has its pid. What has left its group is the reaper's. */
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended in this moment.
+  }
 }
 
 /** Some errors are thrown, the others come as an event. */

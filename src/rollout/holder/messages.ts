@@ -44,6 +44,8 @@ export type Asked =
   | { readonly op: 'give'; readonly id: number }
   /** It has ended, and nothing more is read from it. */
   | { readonly op: 'released'; readonly id: number }
+  /** It cannot be used by this one: it is to be ended. */
+  | { readonly op: 'dropped'; readonly id: number }
   /** Answered when the reaper runs. */
   | { readonly op: 'reaper'; readonly ask: number }
   | { readonly op: 'reaper-tell'; readonly change: 'add' | 'remove'; readonly what: ReaperFact }
@@ -118,6 +120,7 @@ const askedShapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ['take', { ask: isNumber, id: isNumber }],
   ['give', { id: isNumber }],
   ['released', { id: isNumber }],
+  ['dropped', { id: isNumber }],
   ['reaper', { ask: isNumber }],
   ['reaper-tell', { change: (value) => value === 'add' || value === 'remove', what: isFact }],
   ['reaper-end', { ask: isNumber }],

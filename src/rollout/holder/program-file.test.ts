@@ -1,3 +1,6 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openToOthers, programFlaw } from './program-file.ts';
 
@@ -20,6 +23,20 @@ describe('the file of a successor', () => {
     [{ mode: 0o100664, uid: 0, gid: 50 }, 'by its group'],
   ])('%j may not: %s', (found, why) => {
     expect(openToOthers(found, false, me)).toContain(why);
+  });
+
+  it('and every module beside it', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-program-'));
+    try {
+      const [main, chunk] = [join(folder, 'main.js'), join(folder, 'chunk.js')];
+      for (const file of [main, chunk, join(folder, 'notes.txt')]) writeFileSync(file, '');
+      chmodSync(join(folder, 'notes.txt'), 0o666);
+      expect(programFlaw(main)).toBeUndefined();
+      chmodSync(chunk, 0o666);
+      expect(programFlaw(main)).toBe(`${chunk} can be changed by others`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('has to be there', () => {

@@ -1,9 +1,17 @@
 // The file that a serving process is started from: its real path, fixed when the holder starts, and whether it may be
-// used later. An update replaces it while the holder runs, so whoever may write it may run code as this user: it must
-// belong to this user or to root, and neither it nor its folder may be changed by others.
+// used later. An update replaces it while the holder runs, so whoever may write it may run code as this user: it and
+// the modules beside it must belong to this user or to root, and neither they nor their folder may be changed by others.
 
-import { accessSync, constants, lstatSync, realpathSync, type Stats } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { errnoOf } from '../../kernel/errno.ts';
 
 /** The path without links: an update may come where a link leads to, and none of the links decides what is started. */
@@ -20,12 +28,23 @@ export function programFlaw(path: string): string | undefined {
     if (flaw !== undefined) return `${path} ${flaw}`;
     const folder = dirname(path);
     const around = openToOthers(lstatSync(folder), true);
-    return around === undefined ? undefined : `${folder} ${around}`;
+    return around === undefined ? flawOfModules(folder) : `${folder} ${around}`;
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined) throw error;
     return `${path} cannot be read now (${code})`;
   }
+}
+
+/** It loads them. */
+function flawOfModules(folder: string): string | undefined {
+  for (const name of readdirSync(folder)) {
+    if (!/\.[cm]?js$/.test(name)) continue;
+    const path = join(folder, name);
+    const flaw = openToOthers(statSync(path));
+    if (flaw !== undefined) return `${path} ${flaw}`;
+  }
+  return undefined;
 }
 
 const othersMayWrite = 0o002;

@@ -2,6 +2,8 @@
 // command line before anything else of the program is: what this file imports is all that the holder has in memory.
 
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
+import { ignored } from '../../kernel/contain.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
 import { systemProcesses } from '../../supervise/process/watch/system-processes.ts';
 import { Holder } from './holder.ts';
@@ -18,9 +20,23 @@ export async function runHolder(program: string, args: readonly string[]): Promi
     startsAgain: !args.includes('--stdio'),
     complain: (text) => void process.stderr.write(`holdfast: ${text}\n`),
   });
-  for (const name of forwardedSignals) process.on(name, () => holder.signal(name));
+  // Nobody may read them any more, and serving processes are started all the same.
+  process.stderr.on('error', ignored);
+  const hadTerminal = hasTerminal();
+  for (const name of forwardedSignals) {
+    process.on(name, () => {
+      // SIGHUP is also what a terminal says that is being closed: then nobody wants a rollout.
+      if (name !== 'SIGHUP' || (hadTerminal && !hasTerminal())) holder.signal(name);
+      else holder.hangup();
+    });
+  }
   process.on('SIGQUIT', () => holder.quit());
   end(await holder.run());
+}
+
+/** Of one that was closed, the system says that it is none. */
+function hasTerminal(): boolean {
+  return [0, 1, 2].some((descriptor) => isatty(descriptor));
 }
 
 function end({ code, signal }: HeldExit): void {

@@ -4,6 +4,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { ignored } from '../../kernel/contain.ts';
 import { processEnvironment } from '../../supervise/process/start/environment.ts';
 import { holderVariable } from './holder-variable.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type HeldExit,
   type Introduction,
   introductionText,
+  linkDescriptor,
   type Told,
 } from './messages.ts';
 import { type RawHandle, rawHandle, takenFrom } from './raw-handle.ts';
@@ -31,13 +33,14 @@ export class ServingProcess {
   readonly ended: Promise<HeldExit>;
   /** The incumbent's end of the link to a successor; it belongs to whoever takes it. */
   readonly link: RawHandle | undefined;
+  /** Resolves to why there is no process; undefined: there is one. */
+  readonly notStarted: Promise<Error> | undefined;
   /** It hears messages. */
   hears = false;
   /** It has said that its exit is the end of all, or was told to end. */
   isInOrder = false;
-  hasServed = false;
   #hasStopped = false;
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcess | undefined;
 
   constructor(
     { introduction, words, without = new Set() }: ServingPlan,
@@ -45,12 +48,15 @@ export class ServingProcess {
   ) {
     this.ordinal = introduction.ordinal;
     const isSuccessor = introduction.role === 'successor';
-    const child = spawn(process.execPath, [...process.execArgv, ...words], {
-      env: { ...environment(without), [holderVariable]: introductionText(introduction) },
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...(isSuccessor ? (['pipe'] as const) : [])],
-    });
+    const env = { ...environment(without), [holderVariable]: introductionText(introduction) };
+    const child = started(words, env, isSuccessor);
+    if (child instanceof Promise) {
+      this.notStarted = child;
+      this.ended = child.then(() => ({ code: cannotStart, signal: null }));
+      return;
+    }
     this.#child = child;
-    const link = child.stdio[4] as Socket | undefined;
+    const link = child.stdio[linkDescriptor] as Socket | undefined;
     this.link = link === undefined ? undefined : takenFrom(link);
     child.on('message', (message, handle) => {
       const asked = askedIn(message);
@@ -62,26 +68,36 @@ export class ServingProcess {
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child?.pid;
   }
 
   /** `sent` is called when the handle is no longer needed here, sent or not. */
   tell(told: Told, handle?: RawHandle, sent: () => void = () => {}): void {
-    if (!this.#child.connected) return sent();
+    const child = this.#child;
+    if (child?.connected !== true) return sent();
     // It may end at this moment: then nobody needs to be told.
-    this.#child.send(told, handle as never, {}, () => sent());
+    child.send(told, handle as never, {}, () => sent());
   }
 
   exited(id: number, exit: HeldExit): void {
     this.tell({ op: 'exited', id, ...exit });
   }
 
+  /** In good order, or at once if it is the second one. */
   signal(name: ForwardedSignal): void {
-    const isTold = this.hears && !this.#hasStopped;
-    // What a hangup means is decided by the serving process.
-    if (name !== 'SIGHUP' || !isTold) this.isInOrder = true;
-    if (!isTold) this.kill(name);
-    else this.tell(name === 'SIGHUP' ? { op: 'hangup' } : { op: 'signal', name });
+    this.isInOrder = true;
+    if (this.#isTold) this.tell({ op: 'signal', name });
+    else this.kill(name);
+  }
+
+  /** False: it does not hear it. */
+  hangup(): boolean {
+    if (this.#isTold) this.tell({ op: 'hangup' });
+    return this.#isTold;
+  }
+
+  get #isTold(): boolean {
+    return this.hears && !this.#hasStopped;
   }
 
   stoppedHearing(): void {
@@ -89,8 +105,30 @@ export class ServingProcess {
   }
 
   kill(name: NodeJS.Signals = 'SIGKILL'): void {
-    this.#child.kill(name);
+    this.#child?.kill(name);
   }
+}
+
+/** The process; or why there is none, which Node throws or tells in the next turn. */
+function started(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  isSuccessor: boolean,
+): ChildProcess | Promise<Error> {
+  let child: ChildProcess;
+  try {
+    child = spawn(process.execPath, [...process.execArgv, ...words], {
+      env,
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...(isSuccessor ? (['pipe'] as const) : [])],
+    });
+  } catch (error) {
+    return Promise.resolve(error instanceof Error ? error : new Error(String(error)));
+  }
+  if (child.pid !== undefined) return child;
+  // Where there were too many open files, it has not even got any.
+  const pipes: ChildProcess['stdio'] | undefined = child.stdio;
+  for (const pipe of pipes ?? []) pipe?.destroy();
+  return new Promise((resolve) => child.on('error', resolve));
 }
 
 function ended(child: ChildProcess): Promise<HeldExit> {
@@ -99,12 +137,8 @@ function ended(child: ChildProcess): Promise<HeldExit> {
     const look = () => {
       if (exit !== undefined && !child.connected) resolve(exit);
     };
-    child.on('error', (error) => {
-      // What cannot be told to one that ends at this moment need not be.
-      if (child.pid !== undefined) return;
-      process.stderr.write(`holdfast: cannot start ${process.execPath}: ${error.message}\n`);
-      resolve({ code: cannotStart, signal: null });
-    });
+    // What cannot be told to one that ends at this moment need not be.
+    child.on('error', ignored);
     child.once('exit', (code, signal) => {
       exit = { code, signal };
       look();

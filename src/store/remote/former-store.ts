@@ -19,6 +19,11 @@ export interface TakingStore {
 
 export interface FormerStoreParts {
   readonly link: StoreLink;
+  /**
+   * Resolves when this process is the serving one: none of the operations is run before, because another successor
+   * would be told them again. Absent: it is.
+   */
+  readonly mayBegin?: Promise<unknown> | undefined;
   /** Resolves when the former process has ended; absent: its end is that of the link. */
   readonly ended?: Promise<unknown> | undefined;
   /** An unexpected error, which costs the operations of one message. */
@@ -38,12 +43,14 @@ export class FormerStore implements Disposable {
   /** One after the other; the former process sends the next batch when it has the outcomes of the last. */
   #last: Promise<unknown>;
   readonly #store: Promise<TakingStore>;
+  readonly #mayBegin: Promise<unknown> | undefined;
 
-  constructor({ link, ended = link.closed, caught }: FormerStoreParts) {
+  constructor({ link, mayBegin, ended = link.closed, caught }: FormerStoreParts) {
     this.#link = link;
     this.#store = new Promise((resolve) => {
       this.#serve = resolve;
     });
+    this.#mayBegin = mayBegin;
     this.#last = this.#store;
     this.released = new Promise((resolve) => {
       this.#release = () => {
@@ -93,6 +100,7 @@ export class FormerStore implements Disposable {
 
   async #apply(batch: number, operations: readonly StoreOperation[]): Promise<void> {
     const store = await this.#store;
+    await this.#mayBegin;
     // All in the same turn, so that they are committed together.
     const outcomes = await Promise.all(operations.map((one) => outcomeOf(store, one)));
     const { list, payload } = packedOutcomes(outcomes);

@@ -19,7 +19,7 @@ export class PassedSockets {
   /** By what they take, at most one for each of the two kinds of clients with connections. */
   readonly #takers = new Map<string, TakesSocket>();
   /** In the order in which they came, until somebody takes them; as many as the process before had. */
-  #waiting: readonly Waiting[] = [];
+  #waiting: Waiting[] = [];
 
   constructor(holder: HolderClient) {
     this.#holder = holder;
@@ -42,7 +42,7 @@ export class PassedSockets {
   #passed(given: unknown, handle: RawHandle): void {
     const head = isRecord(given) ? given : {};
     const take = this.#takers.get(String(head['what']));
-    if (take === undefined) this.#waiting = [...this.#waiting, { handle, head }];
+    if (take === undefined) this.#waiting.push({ handle, head });
     else take(handle, head);
   }
 }

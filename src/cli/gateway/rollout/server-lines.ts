@@ -255,7 +255,9 @@ function isWritten(value: unknown): value is Written {
   const { id, child, lengths, mayHaveCalls } = value;
   const isChild = child === null || (isRecord(child) && Number.isSafeInteger(child['id']));
   const areLengths =
-    Array.isArray(lengths) && lengths.length === 3 && lengths.every((one) => Number(one) >= 0);
+    Array.isArray(lengths) &&
+    lengths.length === 3 &&
+    lengths.every((one) => Number.isSafeInteger(one) && one >= 0);
   return Number.isSafeInteger(id) && isChild && areLengths && typeof mayHaveCalls === 'boolean';
 }
 

@@ -11,6 +11,7 @@ import { isRecord } from '../../../kernel/json-values.ts';
 import type { Fenced, HandOver } from '../../../rollout/attempt.ts';
 import type { HolderClient } from '../../../rollout/holder-client.ts';
 import type { JsonValue, Link } from '../../../rollout/link.ts';
+import type { PassedOn } from '../../../rollout/rollout-words.ts';
 import type { RolloutHistory, ServingRollouts } from '../../../rollout/serving-rollouts.ts';
 import type { ReadSnapshot, SnapshotPart } from '../../../rollout/snapshot.ts';
 import { FormerStore } from '../../../store/remote/former-store.ts';
@@ -61,6 +62,8 @@ export class Succession implements HandOver, Disposable {
   readonly history: RolloutHistory | undefined;
   /** Resolves when another process serves and nothing is left to do here. */
   readonly replaced: Promise<void>;
+  /** Resolves when the process before was asked for the end of the instance, and could only pass that on. */
+  readonly endAsked: Promise<void>;
   /** What was handed over to this process; undefined: it is the first. */
   readonly arrival: Arrival | undefined;
   readonly #yours: ReadSnapshot | undefined;
@@ -73,6 +76,7 @@ export class Succession implements HandOver, Disposable {
   #adopted: Promise<void> = Promise.resolve();
   #isLeaving = false;
   #replace: () => void = ignored;
+  #askEnd: () => void = ignored;
   /** To the process that serves now. */
   #next: Link | undefined;
 
@@ -88,11 +92,14 @@ export class Succession implements HandOver, Disposable {
     this.sockets = sockets;
     this.arrival = arrived?.arrival;
     this.#yours = arrived?.yours;
-    const former = arrived && new FormerStore({ link: arrived.arrival.link, caught });
+    const former = arrived && formerStore(arrived.arrival, caught);
     this.store = new StoreOverRollout(former);
     this.history = arrived && historyIn(arrived.yours.take(historyPart)?.data);
     this.replaced = new Promise((resolve) => {
       this.#replace = resolve;
+    });
+    this.endAsked = new Promise((resolve) => {
+      this.#askEnd = resolve;
     });
   }
 
@@ -140,6 +147,7 @@ export class Succession implements HandOver, Disposable {
     const restoring = host.restore({ ...restored, state: state.data as never });
     restoring.ended.catch(this.#parts.caught);
     this.#adopted = restoring.adopted;
+    arrival.passedOn = (wish) => this.passedOn(wish);
     link.on('counts', (head) => host.addCounts(head as never));
   }
 
@@ -151,6 +159,12 @@ export class Succession implements HandOver, Disposable {
     if (this.arrival === undefined) return;
     await this.arrival.taken();
     await this.#adopted;
+  }
+
+  /** What the process before was asked for, and could not do any more. */
+  passedOn({ again, shutdown }: PassedOn): void {
+    if (shutdown) this.#askEnd();
+    else if (again) this.#rollouts?.request();
   }
 
   /** The instance ends: resolves when the processes before this one have ended what they had begun, or the time is over. */
@@ -206,8 +220,11 @@ export class Succession implements HandOver, Disposable {
       servers: servers.count,
       sessions: given.reduce((sum, { sessions = 0 }) => sum + sessions, 0),
       left: given.flatMap(({ left = [] }) => left),
-      nobody: () => this.#startAnew(),
     };
+  }
+
+  giveUp(): void {
+    this.#startAnew();
   }
 
   former(link: Link): void {
@@ -252,6 +269,10 @@ export class Succession implements HandOver, Disposable {
 interface Arrived {
   readonly arrival: Arrival;
   readonly yours: ReadSnapshot;
+}
+
+function formerStore({ link, claimed }: Arrival, caught: Caught): FormerStore {
+  return new FormerStore({ link, mayBegin: claimed, caught });
 }
 
 function historyIn(data: unknown): RolloutHistory | undefined {

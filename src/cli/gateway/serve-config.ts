@@ -106,6 +106,8 @@ export async function serveConfig(
     await replicas?.join(host);
     succession?.restore(host, rollouts);
     await using gateway = gatewayFor(host, loaded, replicas ?? succession?.neighbours.replica);
+    // The holder says it when this becomes the serving process.
+    using _formers = succession?.holder.listen({ formers: (count) => rollouts.formers(count) });
     if (succession !== undefined) host.setClients((key) => gateway.clientOf(key));
     await succession?.mayServe();
     instance?.take();
@@ -194,7 +196,7 @@ function handsOf(succession: Succession) {
   };
 }
 
-/** SIGHUP is a rollout, and the holder says how many processes still end their work. */
+/** SIGHUP is a rollout, and so is what the process before was asked for last. */
 function followHolder(
   { holder, arrival }: Succession,
   shell: Shell,
@@ -202,7 +204,6 @@ function followHolder(
 ): void {
   shell.interrupt.hangup = () => rollouts.request();
   shell.interrupt.arrived.then(() => rollouts.shutdown()).catch(ignored);
-  holder.listen({ formers: (count) => rollouts.formers(count) });
   if (arrival === undefined) return;
   arrival.passedOn = ({ again, shutdown }) => {
     if (shutdown) process.kill(holder.pid, 'SIGTERM');

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openToOthers, programFlaw } from './program-file.ts';
 
 const me = { uid: 1000, gid: 1000 };
@@ -20,6 +23,23 @@ describe('the file of a successor', () => {
     [{ mode: 0o100664, uid: 0, gid: 50 }, 'by its group'],
   ])('%j may not: %s', (found, why) => {
     expect(openToOthers(found, false, me)).toContain(why);
+  });
+
+  it.each([
+    ['a file beside it', 'bin/chunk.js', 0o646, 'chunk.js can be changed by others'],
+    ['its folder', 'bin', 0o757, 'bin can be changed by others'],
+    ['a folder further out', '', 0o757, ' can be changed by others'],
+  ])('may not be used if others can change %s #rollout', (_, what, mode, why) => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-program-')));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    mkdirSync(join(root, 'bin'), { mode: 0o755 });
+    const files = ['main.js', 'chunk.js', 'notes.txt'].map((name) => join(root, 'bin', name));
+    for (const file of files) writeFileSync(file, '', { mode: 0o644 });
+    chmodSync(files[2] as string, 0o666);
+    const main = files[0] as string;
+    expect(programFlaw(main)).toBeUndefined();
+    chmodSync(join(root, what), mode);
+    expect(programFlaw(main)).toContain(why);
   });
 
   it('has to be there', () => {

@@ -15,7 +15,7 @@ import type { Asked, ForwardedSignal, HeldExit, ServingRole } from './messages.t
 import { programFlaw } from './program-file.ts';
 import type { RawHandle } from './raw-handle.ts';
 import { afterDeath, type Deaths } from './restarts.ts';
-import { ServingProcess } from './serving-process.ts';
+import { cannotStart, ServingProcess } from './serving-process.ts';
 
 export interface HolderParts {
   readonly clock: Clock;
@@ -35,6 +35,10 @@ interface Passed {
 
 /** Serving processes that only end what they have begun; with more, a rollout has to wait. */
 const maxFormers = 4;
+/** A second signal ends the serving process at once: it takes so long only if it hangs. */
+const atOnceMs = 2_000;
+/** Taking over is a matter of hundredths of a second. */
+const takingMs = 30_000;
 
 export class Holder {
   readonly #parts: HolderParts;
@@ -52,6 +56,8 @@ export class Holder {
   /** Names of variables; at most those that this process has. */
   readonly #usedHooks = new Set<string>();
   #hasServed = false;
+  /** SIGHUP has come while nobody could roll. */
+  #hangsUp = false;
   #isEnding = false;
   #deaths: Deaths = [];
   #count = 0;
@@ -80,14 +86,28 @@ export class Holder {
     await this.#reaper.letGo();
   }
 
+  /** Before anything was served, SIGHUP is the end, as it is of any program. */
   signal(name: ForwardedSignal): void {
-    if (name !== 'SIGHUP') this.#isEnding = true;
-    if (this.#current === undefined) {
-      // Between two serving processes.
-      this.#isEnding = true;
-      return this.#end({ code: null, signal: name });
-    }
-    this.#current.signal(name);
+    if (name === 'SIGHUP' && this.#hasServed) return this.#hangUp();
+    this.#isEnding = true;
+    const current = this.#current;
+    // Between two serving processes.
+    if (current === undefined) return this.#end({ code: null, signal: name });
+    current.signal(name);
+    if (current.signals === 2) this.#endsSoon(current);
+  }
+
+  /** A rollout is asked for; by a process that does not serve yet, as soon as it does. */
+  #hangUp(): void {
+    if (this.#isEnding || this.#current?.isInOrder) return;
+    if (this.#current?.hasServed) this.#current.hangUp();
+    else this.#hangsUp = true;
+  }
+
+  /** It is to end at once: one that hangs does not. */
+  #endsSoon(current: ServingProcess): void {
+    const timer = this.#parts.clock.after(atOnceMs, () => current.kill());
+    current.ended.then(() => timer[Symbol.dispose]()).catch(ignored);
   }
 
   /** It asks for a dump of memory: it reaches the serving process as it is, and is the end of both. */
@@ -129,21 +149,31 @@ export class Holder {
     this.#current = undefined;
     this.#successor?.kill();
     this.#successor = undefined;
-    const isInOrder = one.isInOrder || this.#isEnding || exit.code === 0;
+    // One that has ended well has served before; a new version that does nothing ends well, too.
+    const isInOrder = one.isInOrder || this.#isEnding || (exit.code === 0 && one.hasServed);
     if (isInOrder || !this.#hasServed || !this.#parts.startsAgain) return this.#end(exit);
-    const after = afterDeath(this.#deaths, this.#parts.clock.now());
-    const how = exit.signal ?? `exit code ${exit.code}`;
+    this.#loseInstance();
+    this.#startAgain(
+      exit,
+      `the serving process has died (${exit.signal ?? `exit code ${exit.code}`})`,
+    );
+  }
+
+  #startAgain(exit: HeldExit, why: string): void {
+    const { clock, complain, file } = this.#parts;
+    const after = afterDeath(this.#deaths, clock.now());
     if (after.kind === 'give-up') {
-      this.#parts.complain(
-        `the serving process has died again (${how}), too often within a minute: giving up`,
-      );
-      return this.#end(exit);
+      complain(`${why}, and several times within a minute: giving up`);
+      return this.#end(exit.code === 0 ? { code: cannotStart, signal: null } : exit);
     }
     this.#deaths = after.deaths;
-    this.#parts.complain(`the serving process has died (${how}); another is started`);
-    this.#loseInstance();
-    this.#parts.clock.after(after.delayMs, () => {
-      if (!this.#isEnding) this.#startFirst();
+    complain(`${why}; another is started`);
+    clock.after(after.delayMs, () => {
+      if (this.#isEnding) return;
+      const flaw = programFlaw(file);
+      if (flaw === undefined) this.#startFirst();
+      else
+        this.#startAgain({ code: cannotStart, signal: null }, `no other could be started: ${flaw}`);
     });
   }
 
@@ -306,15 +336,30 @@ export class Holder {
     this.#successor = undefined;
     this.#current = successor;
     this.#tellFormers();
+    this.#followTaking(successor);
     const passed = this.#passed;
     this.#passed = [];
     for (const { head, handle } of passed) passTo(successor, head, handle);
   }
 
+  /** Nobody else can serve any more: one that hangs is as good as dead. */
+  #followTaking(successor: ServingProcess): void {
+    const late = () => {
+      if (successor.hasServed) return;
+      this.#parts.complain('the new version has taken over and does not serve: it is ended');
+      successor.kill();
+    };
+    const timer = this.#parts.clock.after(takingMs, late, true);
+    successor.ended.then(() => timer[Symbol.dispose]()).catch(ignored);
+  }
+
   #serves(from: ServingProcess): void {
     if (from !== this.#current) return;
     this.#hasServed = true;
+    from.hasServed = true;
     this.#listeners.tidy(from.ordinal);
+    if (this.#hangsUp) from.hangUp();
+    this.#hangsUp = false;
   }
 
   #tellFormers(): void {

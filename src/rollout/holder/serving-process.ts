@@ -35,7 +35,10 @@ export class ServingProcess {
   hears = false;
   /** It has said that its exit is the end of all, or was told to end. */
   isInOrder = false;
+  /** It has said that it serves. */
   hasServed = false;
+  /** How many signals it was sent that end it. */
+  signals = 0;
   #hasStopped = false;
   readonly #child: ChildProcess;
 
@@ -76,12 +79,17 @@ export class ServingProcess {
     this.tell({ op: 'exited', id, ...exit });
   }
 
+  /** Ends it. */
   signal(name: ForwardedSignal): void {
-    const isTold = this.hears && !this.#hasStopped;
-    // What a hangup means is decided by the serving process.
-    if (name !== 'SIGHUP' || !isTold) this.isInOrder = true;
-    if (!isTold) this.kill(name);
-    else this.tell(name === 'SIGHUP' ? { op: 'hangup' } : { op: 'signal', name });
+    this.signals += 1;
+    this.isInOrder = true;
+    if (this.hears && !this.#hasStopped) this.tell({ op: 'signal', name });
+    else this.kill(name);
+  }
+
+  /** Asks it for a rollout; nobody else is to do it, if it is about to end. */
+  hangUp(): void {
+    if (this.hears && !this.#hasStopped) this.tell({ op: 'hangup' });
   }
 
   stoppedHearing(): void {
@@ -114,7 +122,7 @@ function ended(child: ChildProcess): Promise<HeldExit> {
 }
 
 /** Of the exit codes: a part of what is needed is not available. */
-const cannotStart = 3;
+export const cannotStart = 3;
 
 function environment(without: ReadonlySet<string>): NodeJS.ProcessEnv {
   const kept = Object.entries(processEnvironment()).filter(([name]) => !without.has(name));

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/kernel/system-clock.ts';
 import { InstanceRecord, recordsDir } from '../../src/supervise/process/contain/instance-record.ts';
 import { sweepOrphans } from '../../src/supervise/process/end/orphan-sweep.ts';
 import { createSpawner } from '../../src/supervise/process/start/spawn.ts';
+import type { ProcessIdentity } from '../../src/supervise/process/watch/process-table.ts';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 
 const host = { pid: process.pid, start: '1' };
@@ -24,16 +25,19 @@ beforeEach(async () => {
 });
 
 const notice = (line: string) => void notices.push(line);
-const sweep = () =>
+const table = systemProcesses();
+const sweep = (by: { readonly instance?: string; readonly holder?: number } = {}) =>
   sweepOrphans({
     stateDir,
     procDir: '/proc',
-    table: systemProcesses(),
+    table,
     clock: systemClock,
+    instance: 'sweeps',
     notice,
+    ...by,
   });
-const newRecord = () =>
-  new InstanceRecord({ stateDir, instance: 'me', procDir: '/proc', host, notice });
+const newRecord = (holder?: ProcessIdentity) =>
+  new InstanceRecord({ stateDir, instance: 'me', procDir: '/proc', host, holder, notice });
 const files = () => readdir(recordsDir(stateDir));
 
 describe('a record of a host', () => {
@@ -114,6 +118,25 @@ describe('a record of a host', () => {
     });
     await expect(spawner.containment()).rejects.toThrow('no containment');
     await spawner[Symbol.asyncDispose]();
+    expect(await files()).toEqual([]);
+  });
+
+  it('below a living pid-holder is left alone though its host is gone, except by another instance of that holder #rollout', async () => {
+    const living = (await table.find(process.pid)) as ProcessIdentity;
+    const record = newRecord(living);
+    await record.open();
+    const mine = process.pid;
+    await sweep();
+    await sweep({ instance: 'another', holder: 1 });
+    await sweep({ instance: 'me', holder: mine });
+    expect(await files()).toEqual(['me.json']);
+    await sweep({ instance: 'the next', holder: mine });
+    expect(await files()).toEqual([]);
+  });
+
+  it('whose pid-holder is gone, too, is swept', async () => {
+    await newRecord({ pid: process.pid, start: '2' }).open();
+    await sweep();
     expect(await files()).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ import type { Asked, ForwardedSignal, HeldExit, ServingRole } from './messages.t
 import { programFlaw } from './program-file.ts';
 import type { RawHandle } from './raw-handle.ts';
 import { afterDeath, type Deaths } from './restarts.ts';
-import { ServingProcess } from './serving-process.ts';
+import { cannotStartCode, ServingProcess } from './serving-process.ts';
 
 export interface HolderParts {
   readonly clock: Clock;
@@ -33,6 +33,10 @@ interface Passed {
 
 /** Serving processes that only end what they have begun; with more, a rollout has to wait. */
 const maxFormers = 4;
+/** A second signal ends the serving process at once: it takes so long only if it hangs. */
+const atOnceMs = 2_000;
+/** Taking over is a matter of hundredths of a second. */
+const takingMs = 30_000;
 
 export class Holder {
   readonly #parts: HolderParts;
@@ -89,6 +93,13 @@ export class Holder {
     if (this.#current === undefined) return this.#end({ code: null, signal: name });
     this.#endSignal = name;
     this.#current.signal(name);
+    if (this.#current.signals === 2) this.#endsSoon(this.#current);
+  }
+
+  /** It is to end at once: one that hangs does not. */
+  #endsSoon(current: ServingProcess): void {
+    const timer = this.#parts.clock.after(atOnceMs, () => current.kill());
+    current.ended.then(() => timer[Symbol.dispose]()).catch(ignored);
   }
 
   /** A rollout. Between two serving processes it is under way: the next is started from the files that are there. */
@@ -135,7 +146,8 @@ export class Holder {
     this.#current = undefined;
     this.#successor?.kill();
     this.#successor = undefined;
-    const isInOrder = one.isInOrder || this.#isEnding || exit.code === 0;
+    // One that has ended well has served before; a new version that does nothing ends well, too.
+    const isInOrder = one.isInOrder || this.#isEnding || (exit.code === 0 && one.hasServed);
     if (isInOrder || !this.#hasServed || !this.#parts.startsAgain) return this.#end(exit);
     this.#loseInstance();
     this.#startAgain(exit, `the serving process has died (${exitText(exit)})`);
@@ -147,7 +159,7 @@ export class Holder {
     const after = afterDeath(this.#deaths, clock.now());
     if (after.kind === 'give-up') {
       complain(`${what}, too often within a minute: giving up`);
-      return this.#end(exit);
+      return this.#end(exit.code === 0 ? { code: cannotStartCode, signal: null } : exit);
     }
     this.#deaths = after.deaths;
     complain(`${what}; another is started`);
@@ -156,7 +168,7 @@ export class Holder {
       // It may be another file by now.
       const flaw = programFlaw(file);
       if (flaw === undefined) this.#startFirst();
-      else this.#startAgain(exit, flaw);
+      else this.#startAgain(exit, `no other process can be started: ${flaw}`);
     });
   }
 
@@ -258,11 +270,24 @@ export class Holder {
     for (const { head, handle } of passed) passTo(successor, head, handle);
     // It has come while this one was not the serving process yet.
     if (this.#endSignal !== undefined) successor.signal(this.#endSignal);
+    this.#followTaking(successor);
+  }
+
+  /** Nobody else can serve any more: one that hangs is as good as dead. */
+  #followTaking(successor: ServingProcess): void {
+    const late = () => {
+      if (successor.hasServed) return;
+      this.#parts.complain('the new version has taken over and does not serve: it is ended');
+      successor.kill();
+    };
+    const timer = this.#parts.clock.after(takingMs, late, true);
+    successor.ended.then(() => timer[Symbol.dispose]()).catch(ignored);
   }
 
   #serves(from: ServingProcess): void {
     if (from !== this.#current) return;
     this.#hasServed = true;
+    from.hasServed = true;
     this.#kept.serves(from);
   }
 

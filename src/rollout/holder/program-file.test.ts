@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openToOthers, programFlaw } from './program-file.ts';
 
 const me = { uid: 1000, gid: 1000 };
@@ -25,18 +25,21 @@ describe('the file of a successor', () => {
     expect(openToOthers(found, false, me)).toContain(why);
   });
 
-  it('and every module beside it', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-program-'));
-    try {
-      const [main, chunk] = [join(folder, 'main.js'), join(folder, 'chunk.js')];
-      for (const file of [main, chunk, join(folder, 'notes.txt')]) writeFileSync(file, '');
-      chmodSync(join(folder, 'notes.txt'), 0o666);
-      expect(programFlaw(main)).toBeUndefined();
-      chmodSync(chunk, 0o666);
-      expect(programFlaw(main)).toBe(`${chunk} can be changed by others`);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+  it.each([
+    ['a file beside it', 'bin/chunk.js', 0o646, 'chunk.js can be changed by others'],
+    ['its folder', 'bin', 0o757, 'bin can be changed by others'],
+    ['a folder further out', '', 0o757, ' can be changed by others'],
+  ])('may not be used if others can change %s #rollout', (_, what, mode, why) => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-program-')));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    mkdirSync(join(root, 'bin'), { mode: 0o755 });
+    const files = ['main.js', 'chunk.js', 'notes.txt'].map((name) => join(root, 'bin', name));
+    for (const file of files) writeFileSync(file, '', { mode: 0o644 });
+    chmodSync(files[2] as string, 0o666);
+    const main = files[0] as string;
+    expect(programFlaw(main)).toBeUndefined();
+    chmodSync(join(root, what), mode);
+    expect(programFlaw(main)).toContain(why);
   });
 
   it('has to be there', () => {

@@ -1,6 +1,7 @@
 // The file that a serving process is started from: its real path, fixed when the holder starts, and whether it may be
-// used later. An update replaces it while the holder runs, so whoever may write it may run code as this user: it and
-// the modules beside it must belong to this user or to root, and neither they nor their folder may be changed by others.
+// used later. An update replaces it while the holder runs, so whoever may write it may run code as this user: it, the
+// files of the program beside it and the folders that lead to it must belong to this user or to root, and may not be
+// changed by others.
 
 import {
   accessSync,
@@ -28,7 +29,8 @@ export function programFlaw(path: string): string | undefined {
     if (flaw !== undefined) return `${path} ${flaw}`;
     const folder = dirname(path);
     const around = openToOthers(lstatSync(folder), true);
-    return around === undefined ? flawOfModules(folder) : `${folder} ${around}`;
+    if (around !== undefined) return `${folder} ${around}`;
+    return neighboursFlaw(folder) ?? outerFlaw(dirname(folder));
   } catch (error) {
     const code = errnoOf(error);
     if (code === undefined) throw error;
@@ -36,17 +38,28 @@ export function programFlaw(path: string): string | undefined {
   }
 }
 
-/** It loads them. */
-function flawOfModules(folder: string): string | undefined {
-  for (const name of readdirSync(folder)) {
-    if (!/\.[cm]?js$/.test(name)) continue;
-    const path = join(folder, name);
-    const flaw = openToOthers(statSync(path));
-    if (flaw !== undefined) return `${path} ${flaw}`;
+/** Where everybody may write, anything may be put in the place of what leads here. Groups and owners are the system's. */
+function outerFlaw(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    const { mode } = lstatSync(at);
+    if ((mode & othersMayWrite) !== 0 && (mode & sticky) === 0) return `${at} ${byOthers}`;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+/** The program consists of the files beside it. */
+function neighboursFlaw(folder: string): string | undefined {
+  const files = readdirSync(folder).filter((name) => /\.[cm]?js$/.test(name));
+  for (const name of files) {
+    const file = join(folder, name);
+    // What a link leads to counts.
+    const flaw = openToOthers(statSync(file));
+    if (flaw !== undefined) return `${file} ${flaw}`;
   }
   return undefined;
 }
 
+const byOthers = 'can be changed by others';
 const othersMayWrite = 0o002;
 const groupMayWrite = 0o020;
 /** In such a folder only the owner of a file may replace it. */
@@ -63,7 +76,7 @@ export function openToOthers(
   if (own === undefined) return undefined;
   if (uid !== own.uid && uid !== 0) return 'belongs to another user';
   if (isFolder && (mode & sticky) !== 0) return undefined;
-  if ((mode & othersMayWrite) !== 0) return 'can be changed by others';
+  if ((mode & othersMayWrite) !== 0) return byOthers;
   const isOwnGroup = gid === own.gid && gid === own.uid;
   return (mode & groupMayWrite) !== 0 && !isOwnGroup ? 'can be changed by its group' : undefined;
 }

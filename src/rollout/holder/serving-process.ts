@@ -39,6 +39,10 @@ export class ServingProcess {
   hears = false;
   /** It has said that its exit is the end of all, or was told to end. */
   isInOrder = false;
+  /** It has said that it serves. */
+  hasServed = false;
+  /** How many signals it was sent that end it. */
+  signals = 0;
   #hasStopped = false;
   readonly #child: ChildProcess | undefined;
 
@@ -52,7 +56,7 @@ export class ServingProcess {
     const child = started(words, env, isSuccessor);
     if (child instanceof Promise) {
       this.notStarted = child;
-      this.ended = child.then(() => ({ code: cannotStart, signal: null }));
+      this.ended = child.then(() => ({ code: cannotStartCode, signal: null }));
       return;
     }
     this.#child = child;
@@ -85,6 +89,7 @@ export class ServingProcess {
 
   /** In good order, or at once if it is the second one. */
   signal(name: ForwardedSignal): void {
+    this.signals += 1;
     this.isInOrder = true;
     if (this.#isTold) this.tell({ op: 'signal', name });
     else this.kill(name);
@@ -148,7 +153,7 @@ function ended(child: ChildProcess): Promise<HeldExit> {
 }
 
 /** Of the exit codes: a part of what is needed is not available. */
-const cannotStart = 3;
+export const cannotStartCode = 3;
 
 function environment(without: ReadonlySet<string>): NodeJS.ProcessEnv {
   const kept = Object.entries(processEnvironment()).filter(([name]) => !without.has(name));

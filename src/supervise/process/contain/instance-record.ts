@@ -19,6 +19,8 @@ export interface InstanceFile {
   readonly pidNamespace: string;
   /** The process that has them now: a later one sweeps them when it is gone. */
   readonly host: ProcessIdentity;
+  /** Their parent, where that is another process: while it lives, another host of it may have them. */
+  readonly holder?: ProcessIdentity | undefined;
   /** The start of the oldest process that may have started one of them; absent: of the host. */
   readonly since?: string | undefined;
   readonly processes: readonly ProcessIdentity[];
@@ -52,6 +54,7 @@ export interface RecordOptions {
   readonly instance: string;
   readonly procDir: string;
   readonly host: ProcessIdentity;
+  readonly holder?: ProcessIdentity | undefined;
   readonly since?: string | undefined;
   readonly notice: (message: string) => void;
 }
@@ -126,13 +129,14 @@ export class InstanceRecord implements AsyncDisposable {
 
   async #write(file: string): Promise<void> {
     this.#isDirty = false;
-    const { instance, procDir, host, since } = this.#options;
+    const { instance, procDir, host, holder, since } = this.#options;
     const content: InstanceFile = {
       version: 1,
       instance,
       boot: bootId(procDir),
       pidNamespace: pidNamespaceId(procDir),
       host,
+      holder,
       since,
       processes: [...this.#processes].map(({ pid, start }) => ({ pid, start })),
       cgroups: [...this.#cgroups],

@@ -1,9 +1,11 @@
 // Runs at the start, before the first child: ends the processes that dead hosts left behind. Each
 // record in the state directory names a host and its processes; if that host no longer lives, its
 // processes are swept by the usual rules, and the record is removed. A living host, and a host in
-// another pid namespace (a container that shares the directory), are not touched. A record that is
-// damaged is moved aside and reported; one that cannot be read is left to the next start. Neither
-// prevents a server from starting.
+// another pid namespace (a container that shares the directory), are not touched. Below a living
+// pid-holder the host may be another process than the record says, because it could not be written:
+// only a process of the same holder knows that its instance is over. A record that is damaged is
+// moved aside and reported; one that cannot be read is left to the next start. Neither prevents a
+// server from starting.
 
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,6 +29,10 @@ export interface OrphanSweepOptions {
   readonly procDir: string;
   readonly table: ProcessTable;
   readonly clock: Clock;
+  /** Of the host that sweeps: what this names is its own. */
+  readonly instance: string;
+  /** The pid of its holder. */
+  readonly holder?: number | undefined;
   readonly notice: (message: string) => void;
 }
 
@@ -83,7 +89,7 @@ async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<n
     await removeIfOlder(file, foreignRecordMs, clock);
     return 0;
   }
-  if (isSameProcess(record.host, await table.find(record.host.pid))) return 0;
+  if (await isOwned(record, options)) return 0;
   await killMembers(record.cgroups);
   const { ended, isClean } = await sweepTree(table, clock, {
     known: record.processes,
@@ -96,6 +102,14 @@ async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<n
   if (isClean && isGone)
     await Promise.all([file, `${file}.new`].map((one) => rm(one, { force: true })));
   return ended;
+}
+
+/** Somebody has these processes now, or is about to have them: a host of one row with `by`, too. */
+async function isOwned({ host, holder, instance }: InstanceFile, by: OrphanSweepOptions) {
+  if (by.holder !== undefined && instance === by.instance) return true;
+  const lives = async (one: ProcessIdentity) => isSameProcess(one, await by.table.find(one.pid));
+  if (await lives(host)) return true;
+  return holder !== undefined && holder.pid !== by.holder && (await lives(holder));
 }
 
 async function removeIfOlder(file: string, ms: number, clock: Clock): Promise<void> {
@@ -144,6 +158,7 @@ function isInstanceFile(value: unknown): value is InstanceFile {
     typeof record.boot === 'string' &&
     typeof record.pidNamespace === 'string' &&
     isIdentity(record.host) &&
+    (record.holder === undefined || isIdentity(record.holder)) &&
     (record.since === undefined || typeof record.since === 'string') &&
     Array.isArray(record.processes) &&
     record.processes.every(isIdentity) &&

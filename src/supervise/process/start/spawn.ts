@@ -234,17 +234,18 @@ class PosixSpawner implements Spawner {
       const remedy = "mount one for ours, for example with 'unshare --mount-proc'";
       throw new Fault('unavailable', `/proc belongs to another pid namespace: ${remedy}`);
     }
+    const { holder } = this.#options;
     if (stateDir !== null) {
-      const notice = this.#notice;
-      const ended = await sweepOrphans({ stateDir, procDir, table, clock, notice });
+      const sweeping = { stateDir, procDir, table, clock, instance, holder: holder?.pid };
+      const ended = await sweepOrphans({ ...sweeping, notice: this.#notice });
       if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
     }
-    const { holder } = this.#options;
     const host = { pid: self.pid, start: self.start };
+    const above = holder === undefined ? null : await table.find(holder.pid);
     // Its children may be older than this process.
-    const since = holder === undefined ? undefined : (await table.find(holder.pid))?.start;
+    const parent = above && { holder: { pid: above.pid, start: above.start }, since: above.start };
     this.#record ??= new InstanceRecord({
-      ...{ stateDir, instance, procDir, host, since },
+      ...{ stateDir, instance, procDir, host, ...parent },
       notice: this.#notice,
     });
     const record = this.#record;

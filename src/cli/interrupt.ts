@@ -28,8 +28,9 @@ export class Interrupt {
   readonly #controller = new AbortController();
   #arrived: Promise<void> | undefined;
   #name: SignalName | undefined;
-  /** What SIGHUP does that came from a holder; absent: it ends the process. */
-  hangup: (() => void) | undefined;
+  #hangup: (() => void) | undefined;
+  /** A holder was hung up before this process knew what to do then. */
+  #isHungUp = false;
 
   /** Handles the signals of the process from now on. */
   listen(from: NodeJS.Process, holder?: SignalSource): void {
@@ -41,10 +42,17 @@ export class Interrupt {
     holder?.listen({
       signal: (name) => this.#came(from, name),
       hangup: () => {
-        if (this.hangup === undefined) this.#came(from, 'SIGHUP');
-        else this.hangup();
+        if (this.#hangup === undefined) this.#isHungUp = true;
+        else this.#hangup();
       },
     });
+  }
+
+  /** What SIGHUP does that comes from a holder; it waits until this is set, and ends nothing. */
+  set hangup(act: () => void) {
+    this.#hangup = act;
+    if (this.#isHungUp) act();
+    this.#isHungUp = false;
   }
 
   #came(from: NodeJS.Process, name: SignalName): void {

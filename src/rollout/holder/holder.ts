@@ -81,10 +81,11 @@ export class Holder {
   }
 
   signal(name: ForwardedSignal): void {
-    if (name !== 'SIGHUP') this.#isEnding = true;
+    // Between two serving processes nothing has to be done: the next one is started from the files that are there then.
+    if (name === 'SIGHUP') return this.#current?.hangUp();
+    this.#isEnding = true;
     if (this.#current === undefined) {
       // Between two serving processes.
-      this.#isEnding = true;
       return this.#end({ code: null, signal: name });
     }
     this.#current.signal(name);
@@ -160,7 +161,7 @@ export class Holder {
   #heard(from: ServingProcess, asked: Asked, handle: RawHandle | undefined): void {
     switch (asked.op) {
       case 'hello':
-        from.hears = true;
+        from.startedHearing();
         return;
       case 'spawn':
         return void this.#spawn(from, asked).catch(ignored);

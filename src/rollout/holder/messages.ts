@@ -33,6 +33,7 @@ export function introductionIn(text: string): Introduction | undefined {
 /** The names of the signals that end a process in good order; others reach the serving process as they are. */
 export const forwardedSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 export type ForwardedSignal = (typeof forwardedSignals)[number];
+export type EndingSignal = Exclude<ForwardedSignal, 'SIGHUP'>;
 
 /** From a serving process to the holder; one with `ask` is answered. */
 export type Asked =

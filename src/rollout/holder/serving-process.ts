@@ -9,7 +9,7 @@ import { holderVariable } from './holder-variable.ts';
 import {
   type Asked,
   askedIn,
-  type ForwardedSignal,
+  type EndingSignal,
   type HeldExit,
   type Introduction,
   introductionText,
@@ -32,12 +32,16 @@ export class ServingProcess {
   /** The incumbent's end of the link to a successor; it belongs to whoever takes it. */
   readonly link: RawHandle | undefined;
   /** It hears messages. */
-  hears = false;
+  #hears = false;
+  /** It was hung up before it heard messages. */
+  #isHungUp = false;
   /** It has said that its exit is the end of all, or was told to end. */
   isInOrder = false;
   hasServed = false;
   #hasStopped = false;
   readonly #child: ChildProcess;
+  /** What waits for a message to be sent, each until it is, or the process has ended. */
+  readonly #unsent = new Set<() => void>();
 
   constructor(
     { introduction, words, without = new Set() }: ServingPlan,
@@ -58,7 +62,11 @@ export class ServingProcess {
       if (asked === undefined) given?.close();
       else heard(asked, given);
     });
-    this.ended = ended(child);
+    // What lies in the channel of one that was killed is neither sent nor dropped by Node: its handles stay open.
+    this.ended = ended(child).then((exit) => {
+      for (const sent of this.#unsent) sent();
+      return exit;
+    });
   }
 
   get pid(): number | undefined {
@@ -68,20 +76,39 @@ export class ServingProcess {
   /** `sent` is called when the handle is no longer needed here, sent or not. */
   tell(told: Told, handle?: RawHandle, sent: () => void = () => {}): void {
     if (!this.#child.connected) return sent();
+    const once = () => {
+      if (this.#unsent.delete(once)) sent();
+    };
+    this.#unsent.add(once);
     // It may end at this moment: then nobody needs to be told.
-    this.#child.send(told, handle as never, {}, () => sent());
+    this.#child.send(told, handle as never, {}, once);
   }
 
   exited(id: number, exit: HeldExit): void {
     this.tell({ op: 'exited', id, ...exit });
   }
 
-  signal(name: ForwardedSignal): void {
-    const isTold = this.hears && !this.#hasStopped;
-    // What a hangup means is decided by the serving process.
-    if (name !== 'SIGHUP' || !isTold) this.isInOrder = true;
-    if (!isTold) this.kill(name);
-    else this.tell(name === 'SIGHUP' ? { op: 'hangup' } : { op: 'signal', name });
+  get hears(): boolean {
+    return this.#hears && !this.#hasStopped;
+  }
+
+  /** To be ended. */
+  signal(name: EndingSignal): void {
+    this.isInOrder = true;
+    if (this.hears) this.tell({ op: 'signal', name });
+    else this.kill(name);
+  }
+
+  /** A wish for a rollout, which ends nothing: one that is loading hears of it as soon as it can, and one that is ending never. */
+  hangUp(): void {
+    if (this.hears) this.tell({ op: 'hangup' });
+    else this.#isHungUp = true;
+  }
+
+  startedHearing(): void {
+    this.#hears = true;
+    if (this.#isHungUp) this.hangUp();
+    this.#isHungUp = false;
   }
 
   stoppedHearing(): void {

@@ -105,8 +105,8 @@ export class CallBook {
   }
 
   /** An answer that says which call it is for only by where it came. */
-  refused({ id, nonce }: OpenCall): void {
-    const seen = { kind: 'rpc-error' } as const;
+  refused({ id, nonce }: OpenCall, status: number): void {
+    const seen = { kind: 'rpc-error', status } as const;
     this.#history.answer(id, nonce, seen);
     const entry = this.#open.get(id);
     if (entry === undefined) return;

@@ -81,6 +81,25 @@ describe('eight seconds of chaos', () => {
     expect(figure('ends of the instance under its windows')).toBeGreaterThan(0);
   });
 
+  it('cost no call and no request when a gateway is rolled over, whatever is under way #rollout', () => {
+    expect(figure('rollouts')).toBeGreaterThan(0);
+    expect(figure('rollouts that have taken over')).toBeGreaterThan(0);
+    expect(figure('rollouts: calls that were under way over one')).toBeGreaterThan(0);
+    expect(figure('calls that a rollout has cost')).toBe(0);
+  });
+
+  it('go on when a serving process, a successor or a pid-holder is killed, in a rollout or not #pid-holder #rollout', () => {
+    expect(figure('kills of a serving process')).toBeGreaterThan(0);
+    expect(figure('kills of a successor')).toBeGreaterThan(0);
+    expect(figure('kills of a pid-holder in a rollout')).toBeGreaterThan(0);
+  });
+
+  it('give nothing of a budget again, and lose nothing of it, over rollouts and kills #budgets-kept', () => {
+    expect(figure('budgets: calls that were charged')).toBeGreaterThan(0);
+    expect(figure('calls beyond a budget')).toBe(0);
+    expect(figure('calls that a budget refused too early')).toBe(0);
+  });
+
   it('let the workers go on when their broker, their orchestrator or a worker is killed #broker-once', () => {
     expect(figure('kills of a broker or its orchestrator')).toBeGreaterThan(0);
   });

@@ -10,7 +10,7 @@ import { Dice } from '../support/dice.ts';
 import { judge } from './checking.ts';
 import { defectsIn, newsOf } from './defects.ts';
 import { figuresOf } from './figures.ts';
-import { Fleet } from './fleet.ts';
+import { Fleet, ownState } from './fleet.ts';
 import { complaints, type GatewayHome } from './gateway.ts';
 import { growthText } from './heap-data.ts';
 import { type IdlePoint, idlePoint } from './idle-point.ts';
@@ -122,7 +122,7 @@ async function run(options: ChaosOptions, home: GatewayHome): Promise<Outcome> {
     const said = [
       fleet.gateway.complaints,
       fleet.guarded.gateway.complaints,
-      complaints(home),
+      ...fleet.own.map(({ name }) => complaints({ ...home, state: ownState(name) })),
       fleet.instances.complaints,
     ]
       .join('\n')

@@ -41,12 +41,14 @@ interface Sent {
 
 const maxOpenings = 300;
 const openingMs = 100;
+const unansweredMs = 60_000;
 
 export class HttpClient implements Client {
   readonly #url: string;
   readonly #era: Era;
   readonly #tally: Tally;
   readonly #book: CallBook;
+  readonly #history: History;
   readonly #capabilities: object;
   readonly #roots: OwnRoots | undefined;
   readonly #identity: Identity | undefined;
@@ -54,11 +56,15 @@ export class HttpClient implements Client {
   readonly #requests = new Set<ClientRequest>();
   #agent = new Agent({ keepAlive: true });
   #session: string | undefined;
+  /** How often this client has broken its connections itself. */
+  #breaks = 0;
+  #isLeaving = false;
 
   constructor(options: HttpClientOptions) {
     const { url, era, history, tally, capabilities = {}, identity } = options;
     const { rootsReady = async () => {} } = options;
     this.#url = url;
+    this.#history = history;
     this.#era = era;
     this.#tally = tally;
     this.#capabilities = capabilities;
@@ -87,8 +93,8 @@ export class HttpClient implements Client {
     // Its role may be away at the moment: then there is nothing at its address.
     for (let tries = 0; session === undefined && tries < maxOpenings; tries += 1) {
       if (tries > 0) await within(openingMs, new Promise(() => {}));
-      const response = await this.#ask({ headers: this.#headers('initialize'), body });
-      session = response.headers['mcp-session-id'];
+      const response = await this.#askAgain({ headers: this.#headers('initialize'), body });
+      session = response?.headers['mcp-session-id'];
     }
     this.#session = String(session);
     await this.#tell('notifications/initialized');
@@ -116,7 +122,7 @@ export class HttpClient implements Client {
     const body = requestFrame(this.#era, 'list', 'tools/list');
     const since = monotonicMs();
     // Whoever vanishes meanwhile does not get it.
-    await this.#ask({ headers: this.#headers('tools/list'), body }, since).catch(() => {});
+    await this.#inTime({ headers: this.#headers('tools/list'), body }, since).catch(() => {});
   }
 
   async vanish(): Promise<void> {
@@ -129,13 +135,15 @@ export class HttpClient implements Client {
   async leave(boundMs: number): Promise<void> {
     await within(boundMs, Promise.all(this.#book.openCalls.map(({ settled }) => settled)));
     if (this.#session !== undefined) {
-      await this.#ask({ method: 'DELETE', headers: this.#headers('') });
+      this.#isLeaving = true;
+      await this.#askAgain({ method: 'DELETE', headers: this.#headers('') });
     }
     this.#book.end();
     this.#breakOff();
   }
 
   #breakOff(): void {
+    this.#breaks += 1;
     for (const sent of this.#requests) sent.destroy();
     this.#agent.destroy();
   }
@@ -144,27 +152,74 @@ export class HttpClient implements Client {
   #listen(): void {
     const { accept: _any, ...headers } = this.#headers('');
     const asked = { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } };
-    this.#keepOpen(asked);
+    this.#keepOpen(asked, this.#breaks);
   }
 
   /** The same in the modern era, where somebody notes how long it stays open. */
   #subscribe(): void {
     const notifications = { toolsListChanged: true };
     const body = requestFrame('modern', 'listen', 'subscriptions/listen', { notifications });
-    this.#keepOpen({ headers: this.#headers('subscriptions/listen'), body });
+    this.#keepOpen({ headers: this.#headers('subscriptions/listen'), body }, this.#breaks);
   }
 
-  #keepOpen(asked: Sent): void {
+  /** Where the gateway ends it, as in a rollout, the client comes back with the last id that it has read. */
+  #keepOpen(asked: Sent, breaks: number, lastId?: string): void {
     const stream = this.#marks?.stream();
-    const sent = this.#send(asked, (response) => {
-      if (response.statusCode === 200) stream?.open();
+    let read = lastId;
+    const again = (id: string | undefined) => {
+      if (breaks !== this.#breaks || this.#isLeaving) return;
+      setTimeout(() => {
+        if (breaks === this.#breaks && !this.#isLeaving) this.#keepOpen(asked, breaks, id);
+      }, openingMs);
+    };
+    const own = lastId === undefined ? {} : { 'last-event-id': lastId };
+    const sent = this.#send({ ...asked, headers: { ...asked.headers, ...own } }, (response) => {
+      const { statusCode = 0 } = response;
+      if (statusCode === 200) stream?.open();
       readMessages(
         response,
-        (message) => this.#strayed(message),
-        () => stream?.closed(),
+        (message) => {
+          if (statusCode === 200) this.#strayed(message);
+        },
+        () => {
+          stream?.closed();
+          if (statusCode === 200) again(read);
+          // The instance of that id has been killed. Whoever is refused without one stays away.
+          else if (lastId !== undefined) again(undefined);
+        },
+        (id) => {
+          read = id;
+        },
       );
     });
-    sent.on('error', () => {}); // it is open for strays only
+    sent.on('error', () => again(undefined)); // it is open for strays only
+  }
+
+  /** Undefined: there was no response for so long that there will be none. */
+  async #inTime(options: Sent, since: number): Promise<IncomingMessage | undefined> {
+    let response: IncomingMessage | undefined;
+    const asked = this.#ask(options, since).then((one) => {
+      response = one;
+    });
+    await within(unansweredMs, asked);
+    return response;
+  }
+
+  /** Until there is a response; that there was none is noted. Undefined: this client has left. */
+  async #askAgain(options: Sent): Promise<IncomingMessage | undefined> {
+    for (let tries = 0; tries < maxOpenings; tries += 1) {
+      const [since, breaks] = [monotonicMs(), this.#breaks];
+      try {
+        const response = await this.#inTime(options, since);
+        if (response !== undefined) return response;
+        this.#history.failed(since);
+        return undefined;
+      } catch {
+        if (breaks === this.#breaks) this.#history.failed(since);
+        await within(openingMs, new Promise(() => {}));
+      }
+    }
+    return undefined;
   }
 
   #read(response: IncomingMessage, call: OpenCall, since: number): void {
@@ -180,7 +235,7 @@ export class HttpClient implements Client {
       response,
       (message) => this.#heard(message, since),
       () => {
-        if (statusCode >= 400 && this.#book.isOpen(call)) this.#book.refused(call);
+        if (statusCode >= 400 && this.#book.isOpen(call)) this.#book.refused(call, statusCode);
         else this.#book.cut([call]);
       },
     );
@@ -201,8 +256,8 @@ export class HttpClient implements Client {
 
   /** True if the gateway took it. */
   async #reply(body: string): Promise<boolean> {
-    const { statusCode = 0 } = await this.#ask({ headers: this.#headers(''), body });
-    return statusCode < 300;
+    const { statusCode = 0 } = (await this.#askAgain({ headers: this.#headers(''), body })) ?? {};
+    return statusCode > 0 && statusCode < 300;
   }
 
   #headers(method: string, name?: string): Record<string, string> {
@@ -211,7 +266,8 @@ export class HttpClient implements Client {
   }
 
   async #tell(method: string, params: object = {}): Promise<void> {
-    await this.#ask({ headers: this.#headers(method), body: notificationFrame(method, params) });
+    const body = notificationFrame(method, params);
+    await this.#askAgain({ headers: this.#headers(method), body });
   }
 
   /** The response, when all of it has come; what it says is looked at for marks alone. */
@@ -242,6 +298,7 @@ function readMessages(
   response: IncomingMessage,
   heard: (message: Message) => void,
   ended = () => {},
+  identified: (id: string) => void = () => {},
 ): void {
   const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
   let text = '';
@@ -251,7 +308,7 @@ function readMessages(
     if (!isStream) return;
     const blocks = text.split('\n\n');
     text = blocks.pop() ?? '';
-    for (const block of blocks) hearBlock(block, heard);
+    for (const block of blocks) hearBlock(block, heard, identified);
   });
   response.on('end', () => {
     if (!isStream && text.startsWith('{')) heard(JSON.parse(text));
@@ -260,8 +317,15 @@ function readMessages(
   response.on('close', ended);
 }
 
-function hearBlock(block: string, heard: (message: Message) => void): void {
-  const lines = block.split('\n').filter((line) => line.startsWith('data:'));
+function hearBlock(
+  block: string,
+  heard: (message: Message) => void,
+  identified: (id: string) => void,
+): void {
+  const all = block.split('\n');
+  const id = all.find((line) => line.startsWith('id:'));
+  if (id !== undefined) identified(id.slice(3).trim());
+  const lines = all.filter((line) => line.startsWith('data:'));
   const data = lines.map((line) => line.slice(5).trimStart()).join('\n');
   if (data !== '') heard(JSON.parse(data));
 }

@@ -85,6 +85,27 @@ export class StdioClient implements Client {
     return this.#changing;
   }
 
+  /** The name of the present one. */
+  get life(): string {
+    return this.#life.name;
+  }
+
+  /** Its pid; undefined when it has ended. */
+  get gatewayPid(): number | undefined {
+    return this.#life.pid;
+  }
+
+  /** Something is done that may end its gateway; if it has, there is a next one. */
+  endures(harm: () => Promise<unknown>): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#life.endures(harm, () => {
+        this.#life = this.#begin();
+        this.#opened = this.#life.open();
+      });
+      await this.#opened;
+    });
+  }
+
   async leave(boundMs: number): Promise<void> {
     await this.#changing;
     await this.#opened;
@@ -100,7 +121,7 @@ export class StdioClient implements Client {
 
 /** One gateway and the conversation with it. */
 class Life {
-  readonly #name: string;
+  readonly name: string;
   readonly #era: Era;
   readonly #options: StdioClientOptions;
   readonly #book: CallBook;
@@ -112,7 +133,7 @@ class Life {
   #greeted = () => {};
 
   constructor(name: string, era: Era, options: StdioClientOptions) {
-    this.#name = name;
+    this.name = name;
     this.#era = era;
     this.#options = options;
     const history = new History(options.folder, name);
@@ -168,6 +189,29 @@ class Life {
     await this.#expectEnd('its client had vanished');
   }
 
+  get pid(): number | undefined {
+    return this.#hasEnded ? undefined : this.#child.pid;
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** `ended`: calls go elsewhere from now on. */
+  async endures(harm: () => Promise<unknown>, ended: () => void): Promise<void> {
+    const { left, outlived } = this.#options;
+    this.#isLeaving = true;
+    await harm();
+    if (!this.#hasEnded) {
+      this.#isLeaving = false;
+      return;
+    }
+    ended();
+    this.#book.gone('kill -9 of a gateway');
+    this.#book.end();
+    for (const orphan of await left(this.name)) outlived(orphan);
+  }
+
   async die(): Promise<void> {
     const { left, outlived } = this.#options;
     this.#isLeaving = true;
@@ -175,7 +219,7 @@ class Life {
     this.#book.end();
     this.#child.kill('SIGKILL');
     await this.#ended;
-    for (const orphan of await left(this.#name)) outlived(orphan);
+    for (const orphan of await left(this.name)) outlived(orphan);
   }
 
   async leave(boundMs: number): Promise<void> {
@@ -188,7 +232,7 @@ class Life {
 
   async #expectEnd(why: string): Promise<void> {
     if (await within(goneMs, this.#ended)) return;
-    this.#options.report(`the gateway of ${this.#name} still ran ${goneMs} ms after ${why}`);
+    this.#options.report(`the gateway of ${this.name} still ran ${goneMs} ms after ${why}`);
     this.#child.kill('SIGKILL');
     await this.#ended;
   }
@@ -219,7 +263,7 @@ class Life {
       if (message.id === 'hello') this.#greeted();
       else if (message.id !== 'list') this.#book.heard(message);
     } catch {
-      this.#options.report(`${this.#name} got a line that is no message: ${line.slice(0, 200)}`);
+      this.#options.report(`${this.name} got a line that is no message: ${line.slice(0, 200)}`);
     }
   }
 }

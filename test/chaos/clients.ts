@@ -5,7 +5,7 @@ import type { Client } from './client.ts';
 import { HttpClient } from './client-http.ts';
 import { StdioClient } from './client-stdio.ts';
 import { classes } from './dialects.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, ownState } from './fleet.ts';
 import { startConnect, startStdio } from './gateway.ts';
 import { History } from './history.ts';
 import { workersOf } from './remote/workers.ts';
@@ -18,6 +18,8 @@ export interface ClientRow {
   readonly client: Client;
   /** Has it a gateway of its own? */
   readonly hasGateway: boolean;
+  /** Whose that is. */
+  readonly owner?: string;
   /** Does it share an instance that may end at any time? */
   readonly isWindow?: boolean;
   /** Is it a worker, whose broker and orchestrator may end at any time? */
@@ -61,6 +63,13 @@ export class Clients {
     );
   }
 
+  /** The same, with the names of the gateways' configs. */
+  get owners(): readonly { readonly owner: string; readonly client: StdioClient }[] {
+    return this.rows.flatMap(({ client, owner }) =>
+      owner !== undefined && client instanceof StdioClient ? [{ owner, client }] : [],
+    );
+  }
+
   get windows(): readonly ClientRow[] {
     return this.rows.filter(({ isWindow }) => isWindow === true);
   }
@@ -99,13 +108,12 @@ function stdioClients(storm: string, fleet: Fleet, tally: Tally): readonly Clien
   const { home, folder, report, outlived } = fleet;
   return fleet.own.map(({ name: owner, configFile, path, servers, rooted }) => {
     const name = `${storm}-${owner}`;
-    // Of its own, so that no other gateway sweeps up at its start what this one has left.
-    const state = `state-${owner}`;
+    const state = ownState(owner);
     const start = (life: string) =>
       startStdio({ ...home, mark: `${home.mark}-${life}`, state }, configFile, path);
     const left = (life: string) => survivors({ ...home, mark: `${home.mark}-${life}.` }, 'mark');
     const client = new StdioClient({ name, folder, tally, start, left, report, outlived });
-    return { name, client, hasGateway: true, servers, rooted };
+    return { name, client, hasGateway: true, owner, servers, rooted };
   });
 }
 

@@ -16,9 +16,20 @@ export function defectsIn(folder: string): readonly string[] {
   );
 }
 
+/** What became of a rollout, or of a process that was killed: counted elsewhere. */
+const rolloutNews = [
+  /^holdfast: holdfast \S+ has taken over from \S+$/,
+  /^holdfast: .*, before it has taken over; another one is started$/,
+  /^holdfast: the rollout has failed, and this version serves on: /,
+  // Of a process before, when the one that has taken over is killed.
+  /^holdfast: the process that has taken over the database is gone, so it is not known whether the change is kept$/,
+  /^holdfast: the serving process has died \(SIGKILL\); another is started$/,
+];
+
 /** Is a line of a gateway's stderr about what one of these servers did? */
 export function newsOf(servers: readonly string[]): (line: string) => boolean {
   return (line) =>
     line.startsWith('holdfast: the config has changed') ||
+    rolloutNews.some((words) => words.test(line)) ||
     servers.some((name) => [' ', ': '].some((next) => line.startsWith(`holdfast: ${name}${next}`)));
 }

@@ -5,6 +5,12 @@ import { atLeast, atMost, exactly, type Figure, fact } from '../proof/report.ts'
 import type { Evidence } from './chaos.ts';
 import type { IdlePoint } from './idle-point.ts';
 import { remoteKills } from './remote/remote-harm.ts';
+import {
+  holderKilled,
+  rolledOver,
+  servingKilled,
+  successorKilled,
+} from './rollouts/rollout-harm.ts';
 import { byCount, quantile } from './tally.ts';
 
 export const fullSeconds = 180;
@@ -22,6 +28,7 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     fact('faults by kind', byCount(faults)),
     atLeast('ends of the instance under its windows', endsIn(faults), Math.floor(30 * share)),
     atLeast('kills of a broker or its orchestrator', killsIn(faults), Math.floor(20 * share)),
+    ...rolloutFigures(faults, share),
     fact('answers by code', byCount(answers)),
     fact('p50 of all calls, ms', quantile(latenciesMs, 0.5)),
     fact('p99 of all calls, ms', quantile(latenciesMs, 0.99)),
@@ -32,6 +39,19 @@ export function figuresOf(evidence: Evidence): readonly Figure[] {
     exactly('zombies', (before?.zombies.length ?? 0) + after.zombies.length, 0),
     ...(before ? growth(before, after) : []),
   ];
+}
+
+/** Of each kind, one at least: without them a run has shown nothing about them. */
+function rolloutFigures(faults: ReadonlyMap<string, number>, share: number): readonly Figure[] {
+  const goals = [
+    ['rollouts', rolledOver, 40],
+    ['kills of a serving process', servingKilled, 4],
+    ['kills of a successor', successorKilled, 8],
+    ['kills of a pid-holder in a rollout', holderKilled, 3],
+  ] as const;
+  return goals.map(([name, kind, goal]) =>
+    atLeast(name, faults.get(kind) ?? 0, Math.max(1, Math.floor(goal * share))),
+  );
 }
 
 /** In any of the ways to end it. */

@@ -12,8 +12,10 @@ import { monotonicMs } from './history.ts';
 import { Instances } from './instances/instances.ts';
 import { ConfigFile } from './live-config/config-file.ts';
 import { pipeBytes } from './pipe.ts';
+import { spenderBudget, spenderName } from './principals/editions.ts';
 import { GuardedGateway } from './principals/guarded-gateway.ts';
 import { RemoteFleet } from './remote/remote-fleet.ts';
+import { RolloutLog } from './rollouts/rollout-log.ts';
 import {
   editedServers,
   entryOf,
@@ -21,10 +23,12 @@ import {
   lateServers,
   ownRootedServer,
   ownServers,
+  principalEnds,
   principalServers,
   remoteServers,
   rootedServers,
   type ServerSpec,
+  sharedEnds,
   sharedServers,
   toolNames,
   windowServers,
@@ -56,6 +60,11 @@ const stdioClients = [
   { name: 'p2', isPoor: true },
 ];
 
+/** Of its own, so that no other gateway sweeps up at its start what this one has left. */
+export function ownState(name: string): string {
+  return `state-${name}`;
+}
+
 export class Fleet {
   readonly home: GatewayHome;
   readonly gateway: Gateway;
@@ -69,6 +78,7 @@ export class Fleet {
   /** Of the gateway that listens. */
   readonly config: ConfigFile;
   readonly servers: readonly ServerSpec[];
+  readonly rollouts: RolloutLog;
   readonly findings: string[] = [];
   /** What outlived a gateway that was killed. */
   readonly orphans: string[] = [];
@@ -87,6 +97,7 @@ export class Fleet {
     remote: RemoteFleet,
   ) {
     this.home = home;
+    this.rollouts = new RolloutLog(home.folder);
     this.gateway = gateway;
     this.guarded = guarded;
     this.webServers = webServers;
@@ -135,10 +146,12 @@ export class Fleet {
     const configFile = configure(home, 'shared', servers);
     const config = new ConfigFile(configFile, configOf(servers));
     const closeServers = () => Promise.all(webServers.map((server) => server.close()));
-    const gateway = await Gateway.start(home, configFile).catch(async (error: unknown) => {
-      await closeServers();
-      throw error;
-    });
+    const gateway = await Gateway.start(home, configFile, sharedEnds).catch(
+      async (error: unknown) => {
+        await closeServers();
+        throw error;
+      },
+    );
     const ofPrincipals = entries(home, principalServers, webServers);
     const guarded = await GuardedGateway.start({ ...home, runtime }, ofPrincipals).catch(
       async (error: unknown) => {
@@ -163,6 +176,9 @@ export class Fleet {
       wallOffsetMs: Date.now() - monotonicMs(),
       seed,
       build: home.build,
+      hasRollouts: true,
+      gateways: { 'the gateway': sharedEnds, 'the gateway of principals': principalEnds },
+      budgets: { [spenderName]: { ...spenderBudget, ends: principalEnds } },
     };
     writeFileSync(join(home.folder, 'facts.json'), JSON.stringify(facts, null, 2));
     return fleet;

@@ -4,10 +4,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { within } from './client.ts';
+import { EndsLog } from './ends-log.ts';
 
 export interface GatewayHome {
   readonly build: string;
@@ -107,12 +108,18 @@ export async function startListening<T>(
 
 /** Any command, for its exit code; what it says goes to a file. */
 export function startCommand(home: GatewayHome, words: readonly string[]): ChildProcess {
-  const said = openSync(join(home.folder, 'stderr-commands.txt'), 'a');
+  const said = openSync(commandsFile(home), 'a');
   try {
     return command(home, [], words, ['ignore', said, said]);
   } finally {
     closeSync(said);
   }
+}
+
+/** What they have said. */
+export function commandsSaid(home: GatewayHome): string {
+  const file = commandsFile(home);
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
 /** The same, for what it prints; a command that does not end with 0 has no result. */
@@ -130,9 +137,13 @@ export async function printed(home: GatewayHome, words: readonly string[]): Prom
   return said.stdout;
 }
 
-const complaintsFile = ({ folder }: GatewayHome) => join(folder, 'stderr-stdio.txt');
+const complaintsFile = ({ folder, state = 'state' }: GatewayHome) =>
+  join(folder, `stderr-stdio-${state}.txt`);
 
-/** What gateways of stdio clients have complained of. */
+const commandsFile = ({ folder, state = 'state' }: GatewayHome) =>
+  join(folder, `stderr-commands-${state}.txt`);
+
+/** What gateways of stdio clients with this state directory have complained of. */
 export function complaints(home: GatewayHome): string {
   return readFileSync(complaintsFile(home), 'utf8');
 }
@@ -141,17 +152,33 @@ export function complaints(home: GatewayHome): string {
 export class Gateway {
   readonly url: string;
   readonly pid: number;
+  readonly ends: EndsLog;
+  readonly #home: GatewayHome;
+  readonly #configFile: string;
   readonly #child: ChildProcess;
   readonly #stderr: string[];
 
-  private constructor(child: ChildProcess, url: string, stderr: string[]) {
+  private constructor(
+    home: GatewayHome,
+    configFile: string,
+    started: { child: ChildProcess; url: string; stderr: string[]; ends: EndsLog },
+  ) {
+    const { child, url, stderr, ends } = started;
+    this.#home = home;
+    this.#configFile = configFile;
+    this.ends = ends;
     this.#child = child;
     this.url = url;
     this.pid = child.pid ?? 0;
     this.#stderr = stderr;
   }
 
-  static async start(home: GatewayHome, configFile: string): Promise<Gateway> {
+  /** `endsFile`: where it is written down when its serving process was killed. */
+  static async start(
+    home: GatewayHome,
+    configFile: string,
+    endsFile = 'ends.jsonl',
+  ): Promise<Gateway> {
     const words = ['--config', configFile, '--listen', '127.0.0.1:0', '--json'];
     const child = start(home, ['--inspect=127.0.0.1:0'], words, ['ignore', 'pipe', 'pipe']);
     const stderr: string[] = [];
@@ -163,7 +190,9 @@ export class Gateway {
     });
     const [line] = (await Promise.race([once(lines, 'line'), early])) as [string];
     early.catch(() => {});
-    return new Gateway(child, (JSON.parse(line) as { url: string }).url, stderr);
+    const { url } = JSON.parse(line) as { url: string };
+    const ends = new EndsLog(home.folder, endsFile);
+    return new Gateway(home, configFile, { child, url, stderr, ends });
   }
 
   get inspector(): string {
@@ -172,6 +201,13 @@ export class Gateway {
     const address = told.at(-1)?.[1];
     if (address === undefined) throw new Error('the gateway has no inspector');
     return address;
+  }
+
+  /** Asks it for a rollout; the exit code. */
+  async rollOut(): Promise<number | null> {
+    const words = ['rollout', '--config', this.#configFile];
+    const [code] = await once(startCommand(this.#home, words), 'exit');
+    return code;
   }
 
   /** What it has complained of, without what the inspector says. */

@@ -17,6 +17,8 @@ export interface AnswerSeen {
   readonly roots?: readonly string[];
   /** Of a result under a key: the same text for the same content. */
   readonly digest?: string;
+  /** Of a response that says nothing else. */
+  readonly status?: number;
   /** The code of an error of the protocol. */
   readonly rpc?: number;
 }
@@ -109,6 +111,11 @@ export class History {
   /** The gateway closed the connection, with these calls open. */
   cut(ids: readonly number[]): void {
     this.#write('cut', { ids });
+  }
+
+  /** A request that is no call was broken off by the gateway; it was sent at this time. */
+  failed(since: number): void {
+    this.#write('failed', { since });
   }
 
   /** The client has waited for everything it was owed. */

@@ -101,7 +101,8 @@ export class Lane {
   /** The first server comes for a name that another has given already, and says that its list changed. */
   async takeNames(): Promise<void> {
     const { client, servers } = this.#row;
-    const [taker, ...others] = servers;
+    const [taker, ...rest] = servers;
+    const others = rest.filter(({ isSpared }) => isSpared !== true);
     if (taker === undefined) return;
     await this.#again(300, 1500, async () => {
       const plain = { server: this.#dice.pick(others).name, tool: 'echo', args: {} } as const;

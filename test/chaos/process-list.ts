@@ -30,6 +30,18 @@ export function mentions(pid: number, words: readonly string[]): boolean {
   return words.some((word) => text.includes(word));
 }
 
+/** A variable that the process was started with. */
+export function variableOf(pid: number, name: string): string | undefined {
+  const words = readProc(pid, 'environ').split('\0');
+  return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** Does it hear SIGHUP, which otherwise ends it? */
+export function catchesHangups(pid: number): boolean {
+  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readProc(pid, 'status'))?.[1];
+  return caught !== undefined && BigInt(`0x${caught}`) % 2n === 1n;
+}
+
 export function below(root: number, rows: readonly ProcessSeen[]): readonly ProcessSeen[] {
   const found: ProcessSeen[] = [];
   const parents = [root];

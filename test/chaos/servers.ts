@@ -31,6 +31,8 @@ export interface ServerSpec {
   readonly asksInCalls?: boolean;
   /** Where it is not as elsewhere. */
   readonly startTimeoutMs?: number;
+  /** Is no harm done to it, so that no call of it fails as long as its gateway is not ended? */
+  readonly isSpared?: boolean;
   /** What edits of the config do to it: nothing that its calls or its process would notice, or it goes and comes. */
   readonly edited?: 'not noticed' | 'goes and comes';
   /** Is it behind an instance that ends and is followed by another one? */
@@ -57,9 +59,19 @@ const plain = {
   faultShare: 0.08,
 } as const;
 
+/** Their time is long: whatever happens to their calls is the work of their gateway. */
+const spared = {
+  ...plain,
+  ...{ faultShare: 0, callTimeoutMs: 30_000, startTimeoutMs: 30_000, isSpared: true },
+} as const;
+
+/** The files that say when the serving process of a gateway was killed. */
+export const sharedEnds = 'ends-shared.jsonl';
+export const principalEnds = 'ends-principals.jsonl';
+
 /** Behind the gateway that listens. */
 export const sharedServers: readonly ServerSpec[] = [
-  { ...plain, name: 'calm', weight: 14, faultShare: 0 },
+  { ...spared, name: 'calm', weight: 14 },
   { ...plain, name: 'wide' },
   { ...plain, name: 'wary', era: 'legacy', isTrusted: false, concurrency: 8, queue: 64 },
   {
@@ -118,6 +130,7 @@ export function ownServers(client: string): readonly ServerSpec[] {
     { ...plain, name: `${client}solo`, isTrusted: false, concurrency: 1, queue: 32, weight: 2 },
     { ...plain, name: `${client}frail`, weight: 1, restarts: 2, faultShare: 0.15 },
     { ...plain, name: `${client}stays`, weight: 2, faultShare: 0.02, isStubborn: true },
+    { ...spared, name: `${client}calm`, weight: 3 },
   ];
 }
 
@@ -142,12 +155,16 @@ export const editedServers: readonly ServerSpec[] = (
   ...{ callTimeoutMs: 30_000, startTimeoutMs: 30_000 },
 }));
 
+const behindShared = new Set(
+  [...sharedServers, ...rootedServers, ...lateServers, ...editedServers].map(({ name }) => name),
+);
+
 /** The tool that is hidden now and then, of the server that it is hidden of. */
 export const veiledTool = 'get';
 
 /** Behind the instance that windows share. The first is never harmed itself. */
 export const windowServers: readonly ServerSpec[] = [
-  { ...plain, name: 'wcalm', faultShare: 0 },
+  { ...spared, name: 'wcalm' },
   { ...plain, name: 'wwide' },
   { ...plain, name: 'wwary', isTrusted: false, concurrency: 8, queue: 64 },
   { ...plain, name: 'wstays', weight: 2, faultShare: 0.02, isStubborn: true },
@@ -155,7 +172,7 @@ export const windowServers: readonly ServerSpec[] = [
 
 /** Behind the orchestrator, for workers. The first is never harmed itself, and every worker may use it. */
 export const remoteServers: readonly ServerSpec[] = [
-  { ...plain, name: 'fcalm', faultShare: 0 },
+  { ...spared, name: 'fcalm' },
   { ...plain, name: 'fwide', faultShare: 0.04 },
   { ...plain, name: 'fwary', isTrusted: false, concurrency: 8, queue: 64, faultShare: 0.04 },
   { ...plain, name: 'fshut', faultShare: 0, isForbidden: true },
@@ -166,6 +183,7 @@ export const principalServers: readonly ServerSpec[] = [
   { ...plain, name: 'rdocs', faultShare: 0.03 },
   { ...plain, name: 'rfiles', era: 'legacy' as const, isTrusted: false, faultShare: 0.03 },
   { ...plain, name: 'rweb', transport: 'http' as const, concurrency: 32, faultShare: 0.03 },
+  { ...spared, name: 'rcalm' },
 ].map((spec) => ({ ...spec, isMarked: true }));
 
 /** The mailbox of the orchestrator, which is what workers name when they do not reach it. */
@@ -243,6 +261,14 @@ function mayGo({ edited, isMarked, isForbidden }: ServerSpec): boolean {
   return edited === 'goes and comes' || isMarked === true || isForbidden === true;
 }
 
+/** The file that says when what serves it was ended; none for that of a client's own gateway. */
+function endsOf(spec: ServerSpec): object {
+  if (spec.isRemote === true) return { ends: 'remote.jsonl', reachedBy: orchestratorName };
+  if (spec.hasInstances === true) return { ends: 'instances.jsonl' };
+  if (spec.isMarked === true) return { ends: principalEnds };
+  return behindShared.has(spec.name) ? { ends: sharedEnds } : {};
+}
+
 /** What the checker has to know of it. */
 export function factsOf(spec: ServerSpec): object {
   const { name, transport, concurrency, queue, isTrusted, isRooted = false } = spec;
@@ -265,8 +291,9 @@ export function factsOf(spec: ServerSpec): object {
     // Clients of both eras and of several classes are in front of those that are shared.
     hasSeveral: sharedServers.includes(spec) || isRooted || spec.isMarked === true,
     hasInstances: spec.hasInstances === true || spec.isRemote === true,
-    ...(spec.isRemote === true ? { ends: 'remote.jsonl', reachedBy: orchestratorName } : {}),
+    ...endsOf(spec),
     isSteady: spec.edited === 'not noticed',
+    isSpared: spec.isSpared === true,
     mayBeUnknown: mayGo(spec) ? Object.keys(tools) : hiddenOf(spec),
   };
 }

@@ -13,6 +13,8 @@ import { lateVisits } from './late-visits.ts';
 import { ConfigEdits } from './live-config/config-edits.ts';
 import { Principals } from './principals/principals.ts';
 import { nextCallsOfWorkers, RemoteHarm } from './remote/remote-harm.ts';
+import { rolledGateways } from './rollouts/rollables.ts';
+import { RolloutHarm } from './rollouts/rollout-harm.ts';
 import type { Tally } from './tally.ts';
 import { visits } from './visits.ts';
 
@@ -50,7 +52,15 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     ...{ name, fleet, dice: dice.of(`${name}-ends`), tally, isOver },
     windows: clients.windows,
   });
+  const rollouts = rolledGateways(fleet, clients.owners).map(
+    ({ rollable, ...more }) =>
+      new RolloutHarm({
+        ...{ rollable, tally, isOver, log: fleet.rollouts, report: fleet.report },
+        ...{ dice: dice.of(`${name}-rollouts-${rollable.name}`), ...more },
+      }),
+  );
   await Promise.all([
+    ...rollouts.map((one) => one.run()),
     harm.run(),
     ends.run(),
     new RemoteHarm({

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
+import { catchesHangups } from '../chaos/process-list.ts';
 import { GatewayHome, type Served } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
 import { servingPid } from '../support/serving-process.ts';
@@ -22,7 +23,7 @@ async function calledOnce({ url }: Served): Promise<void> {
   expect(await client.call('notes__touch')).toMatchObject(touched);
 }
 
-async function healthOf({ url }: Served): Promise<number | undefined> {
+async function healthOf({ url }: Pick<Served, 'url'>): Promise<number | undefined> {
   using client = new HttpClient(url);
   return (await client.ask({ method: 'GET', path: '/healthz' })).status;
 }
@@ -95,6 +96,39 @@ describe('a serving process that dies', () => {
     );
     process.kill(await servingPid(child.pid as number), 'SIGKILL');
     expect(await ended).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+});
+
+describe('a hangup of the holder', () => {
+  it('while its serving process still loads is a rollout when it serves #pid-holder #rollout', async () => {
+    await using home = await GatewayHome.create({ mcpServers });
+    const started = home.start(['--listen', '127.0.0.1:0', '--json']);
+    await until(() => catchesHangups(started.pid), 'the holder hears signals');
+    process.kill(started.pid, 'SIGHUP');
+    await started.printed('\n');
+    await until(() => started.stderr.includes('has taken over from'), 'the rollout');
+    process.kill(started.pid, 'SIGTERM');
+    expect(await started.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('between two serving processes ends nothing #pid-holder', async () => {
+    await using home = await GatewayHome.create({ mcpServers });
+    const served = home.start(['--listen', '127.0.0.1:0', '--json']);
+    await served.printed('\n');
+    const { url } = JSON.parse(served.stdout.split('\n')[0] ?? '') as Pick<Served, 'url'>;
+    const killed: number[] = [];
+    for (let deaths = 1; deaths <= 3; deaths += 1) {
+      const pid = await servingPid(served.pid, killed);
+      expect(await healthOf({ url })).toBe(200);
+      killed.push(pid);
+      process.kill(pid, 'SIGKILL');
+    }
+    // From the second on it takes a while until the next is started.
+    const deaths = () => served.stderr.split('the serving process has died').length - 1;
+    await until(() => deaths() === 3, 'the holder has seen it');
+    process.kill(served.pid, 'SIGHUP');
+    expect(await healthOf({ url })).toBe(200);
+    expect(await served.stop()).toMatchObject({ code: 0, signal: null });
   });
 });
 

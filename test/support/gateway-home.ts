@@ -186,6 +186,10 @@ export class Started {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Resolves when its standard output holds the text. */
   async printed(text: string): Promise<void> {
     const early = this.ended.then(({ code, stderr }) => {

@@ -45,6 +45,8 @@ export class ServingProcess {
   signals = 0;
   #hasStopped = false;
   readonly #child: ChildProcess | undefined;
+  /** What waits for a message to be sent, each until it is, or the process has ended. */
+  readonly #unsent = new Set<() => void>();
 
   constructor(
     { introduction, words, without = new Set() }: ServingPlan,
@@ -68,7 +70,11 @@ export class ServingProcess {
       if (asked === undefined) given?.close();
       else heard(asked, given);
     });
-    this.ended = ended(child);
+    // What lies in the channel of one that was killed is neither sent nor dropped by Node: its handles stay open.
+    this.ended = ended(child).then((exit) => {
+      for (const sent of this.#unsent) sent();
+      return exit;
+    });
   }
 
   get pid(): number | undefined {
@@ -79,8 +85,12 @@ export class ServingProcess {
   tell(told: Told, handle?: RawHandle, sent: () => void = () => {}): void {
     const child = this.#child;
     if (child?.connected !== true) return sent();
+    const once = () => {
+      if (this.#unsent.delete(once)) sent();
+    };
+    this.#unsent.add(once);
     // It may end at this moment: then nobody needs to be told.
-    child.send(told, handle as never, {}, () => sent());
+    child.send(told, handle as never, {}, once);
   }
 
   exited(id: number, exit: HeldExit): void {

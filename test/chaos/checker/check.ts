@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import type { Report } from '../../proof/report.ts';
 import { AccessBook } from './access-book.ts';
 import { judgeAnswers } from './answer-rules.ts';
+import { BudgetRule } from './budget-rules.ts';
 import type { Call } from './call.ts';
 import { judgeArrival, judgeRepetition, judgeUnasked, KeyRule } from './effect-rules.ts';
-import { type Facts, readFacts } from './facts.ts';
+import { type Facts, readFacts, type ServerFacts } from './facts.ts';
 import { readHistory } from './history-book.ts';
 import { InstanceRule } from './instance-rules.ts';
 import { judgeKeptAnswers } from './kept-answer-rules.ts';
@@ -18,6 +19,7 @@ import { LedgerBook, NOTHING } from './ledger-book.ts';
 import { PipeEvidence } from './pipe-evidence.ts';
 import { PrincipalRule } from './principal-rules.ts';
 import { judgeRecord } from './record-rules.ts';
+import { RolloutRule } from './rollout-rules.ts';
 import { RootsRule } from './roots-rules.ts';
 import { SocketHints } from './socket-hints.ts';
 import { SteadyRule } from './steady-rules.ts';
@@ -41,6 +43,8 @@ class Check {
   readonly #sockets: SocketHints;
   readonly #windows: WindowEvidence;
   readonly #instances: readonly InstanceRule[];
+  readonly #rollouts: RolloutRule;
+  readonly #budgets: BudgetRule;
   readonly #keys: KeyRule;
   readonly #roots: RootsRule;
   readonly #steady: SteadyRule;
@@ -58,9 +62,11 @@ class Check {
     this.#pipes = new PipeEvidence(facts, verdict);
     this.#sockets = new SocketHints(verdict);
     this.#windows = new WindowEvidence(directory, facts, verdict);
-    this.#instances = ['instances.jsonl', 'remote.jsonl'].map(
-      (file) => new InstanceRule(directory, facts, verdict, file),
-    );
+    const ends = [...facts.servers.values()].map((server) => server.ends);
+    const files = [...new Set(ends)].filter((file) => file !== undefined);
+    this.#instances = files.map((file) => new InstanceRule(directory, facts, verdict, file));
+    this.#rollouts = new RolloutRule(directory, facts, verdict, this.#instances);
+    this.#budgets = new BudgetRule(facts, verdict);
     this.#keys = new KeyRule(facts);
     this.#roots = new RootsRule(facts, verdict);
     this.#steady = new SteadyRule(verdict);
@@ -80,6 +86,8 @@ class Check {
     }
     if (this.#nonces.size === 0) this.#verdict.violates('evidence', 'no client made a call');
     this.#roots.judgeCoverage();
+    this.#rollouts.judgeCoverage();
+    this.#budgets.judge((file) => this.#instances.find((one) => one.file === file)?.ends ?? 0);
     this.#keys.judge(this.#ledger, this.#verdict);
     this.#pipes.judge();
     this.#steady.judge();
@@ -91,7 +99,12 @@ class Check {
   }
 
   #history(file: string): void {
-    const { calls, isEnded, roots, holding } = readHistory(file, this.#facts, this.#verdict);
+    const { calls, isEnded, roots, holding, failed } = readHistory(
+      file,
+      this.#facts,
+      this.#verdict,
+    );
+    for (const one of failed) this.#rollouts.failed(one);
     if (holding !== undefined) this.#principals.holding(holding);
     this.#verdict.adds('clients');
     for (const call of calls) {
@@ -124,13 +137,20 @@ class Check {
       const finding = `${call.place}: facts.json does not know ${call.server}/${call.tool}`;
       return this.#verdict.violates('evidence', finding);
     }
-    if (!this.#principals.isExcused(call)) {
+    const isCutOff = this.#instances.some((rule) => rule.isCutOff(call, server));
+    if (!isCutOff && !this.#principals.isExcused(call)) {
       judgeAnswers(call, server, isEnded, trace, this.#verdict);
     }
     this.#principals.take(call, trace, group);
     judgeArrival(call, trace, this.#verdict);
     for (const rule of this.#instances) rule.take(call, server);
-    this.#steady.take(call, server, trace);
+    const firstSentAt = Math.min(...group.map((member) => member.sentAt));
+    const mayHaveEnded = this.#instances.some(
+      (rule) => rule.isOurs(server) && rule.mayHaveEnded(call, server, firstSentAt),
+    );
+    if (!mayHaveEnded) this.#steady.take(call, server, trace);
+    if (!this.#principals.isDenied(call)) this.#rollouts.take(call, server, firstSentAt);
+    this.#budgets.take(call);
     if (call === group[0]) judgeRepetition(call, server, trace, this.#verdict);
     const judged = { call, server, trace, group };
     for (const answer of call.answers) {
@@ -139,12 +159,22 @@ class Check {
       const isLost = this.#instances.some((rule) => rule.isLost(record));
       if (!isLost) judgeRecord(record, this.#verdict);
     }
-    const sentAt = Math.min(...group.map((member) => member.sentAt));
-    this.#unread.take(call, trace, sentAt);
+    this.#unread.take(call, trace, firstSentAt);
     // There a generation names several processes, and nothing tells which.
     if (server.hasInstances) return;
-    if (server.transport === 'stdio') this.#pipes.take(judged, sentAt);
-    else this.#sockets.take(call, trace, sentAt);
-    this.#windows.take(call, trace, sentAt);
+    const known = this.#inEpoch(call, server, firstSentAt);
+    if (known === undefined) return;
+    if (server.transport === 'stdio') this.#pipes.take({ ...judged, call: known }, firstSentAt);
+    else this.#sockets.take(known, trace, firstSentAt);
+    this.#windows.take(call, trace, firstSentAt);
+  }
+
+  /** Generations are counted anew after each end of a gateway; a call that meets one is of neither time. */
+  #inEpoch(call: Call, server: ServerFacts, sentAt: number): Call | undefined {
+    const rule = this.#instances.find((one) => one.isOurs(server));
+    if (rule === undefined) return call;
+    const epoch = rule.epochOf(call, server, sentAt);
+    if (epoch === undefined) return undefined;
+    return epoch === 0 ? call : { ...call, gateway: `${call.gateway} after ${epoch} ends` };
   }
 }

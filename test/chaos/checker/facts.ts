@@ -23,12 +23,14 @@ export interface ServerFacts {
   readonly hasSeveral: boolean;
   /** Is it behind an instance that ends and is followed by another, which counts generations anew? */
   readonly hasInstances: boolean;
-  /** The file that says when. */
-  readonly ends: string;
+  /** The file that says when what serves it was ended; undefined: that is not ended, or with its clients. */
+  readonly ends: string | undefined;
   /** What is named where the server itself cannot be reached: the orchestrator that it is behind. */
   readonly reachedBy: string | undefined;
   /** Tools that may be hidden, or gone with their server, when they are called. */
   readonly mayBeUnknown: ReadonlySet<string>;
+  /** Nobody does any harm to it, so that its calls fail only with what serves it. */
+  readonly isSpared: boolean;
   /** Nothing happens to it, so that no call fails and its process stays while it is in use. */
   readonly isSteady: boolean;
 }
@@ -36,17 +38,31 @@ export interface ServerFacts {
 export interface Facts {
   readonly servers: ReadonlyMap<string, ServerFacts>;
   readonly pipeBytes: number;
+  /** Are gateways rolled over? */
+  readonly hasRollouts: boolean;
+  /** The files of the ends of gateways over HTTP, by the names of these. */
+  readonly endsOf: ReadonlyMap<string, string>;
+  /** What principals may spend, by the name of their token. */
+  readonly budgets: ReadonlyMap<string, Budget>;
   /** The time of day minus the clock of the histories. */
   readonly wallOffsetMs: number;
   /** The gateway process that a client talks to; generations are counted in each of its own. */
   readonly gatewayOf: (client: string) => string;
 }
 
+/** So many calls in all; a kill of the gateway may lose a block of them. */
+export interface Budget {
+  readonly calls: number;
+  readonly block: number;
+  /** The file that says when its gateway was killed. */
+  readonly ends: string;
+}
+
 /** Undefined when there is nothing that could be judged with. */
 export function readFacts(directory: string, verdict: Verdict): Facts | undefined {
   const whole = parsed(join(directory, 'facts.json'), verdict);
   if (whole === undefined) return undefined;
-  const { servers, pipeBytes, clients, wallOffsetMs } = whole;
+  const { servers, pipeBytes, clients, wallOffsetMs, hasRollouts, budgets, gateways } = whole;
   if (!Array.isArray(servers) || servers.length === 0 || !isCount(pipeBytes)) {
     verdict.violates('evidence', 'facts.json has no servers, or no pipeBytes');
     return undefined;
@@ -55,6 +71,14 @@ export function readFacts(directory: string, verdict: Verdict): Facts | undefine
   return {
     servers: new Map(known.flatMap((server) => (server ? [[server.name, server]] : []))),
     pipeBytes,
+    hasRollouts: hasRollouts === true,
+    budgets: budgetsIn(budgets),
+    endsOf: new Map(
+      Object.entries(isObject(gateways) ? gateways : {}).map(([name, file]) => [
+        name,
+        String(file),
+      ]),
+    ),
     wallOffsetMs: Number(wallOffsetMs ?? 0),
     gatewayOf: (client) => gatewayOf(clients, client),
   };
@@ -73,8 +97,10 @@ function parsed(file: string, verdict: Verdict): JsonObject | undefined {
 
 function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined {
   const { name, transport, concurrency, tools, ...rest } = isObject(value) ? value : {};
-  const { turnsAway, hasSeveral, hasInstances, mayBeUnknown, isSteady } = rest as JsonObject;
-  const { ends = 'instances.jsonl', reachedBy } = rest as JsonObject;
+  const { turnsAway, hasSeveral, hasInstances, mayBeUnknown, isSteady, isSpared } =
+    rest as JsonObject;
+  const { ends = hasInstances === true ? 'instances.jsonl' : undefined, reachedBy } =
+    rest as JsonObject;
   const isWhole =
     typeof name === 'string' &&
     (transport === 'stdio' || transport === 'http') &&
@@ -98,11 +124,20 @@ function serverFacts(value: unknown, verdict: Verdict): ServerFacts | undefined 
     turnsAway: transport === 'http' && turnsAway !== false,
     hasSeveral: hasSeveral === true,
     hasInstances: hasInstances === true,
-    ends: String(ends),
+    ends: ends === undefined ? undefined : String(ends),
     reachedBy: reachedBy === undefined ? undefined : String(reachedBy),
     mayBeUnknown: new Set(Array.isArray(mayBeUnknown) ? mayBeUnknown.map(String) : []),
     isSteady: isSteady === true,
+    isSpared: isSpared === true,
   };
+}
+
+function budgetsIn(value: unknown): ReadonlyMap<string, Budget> {
+  const rows = Object.entries(isObject(value) ? value : {}).map(([token, of]) => {
+    const { calls, block, ends } = isObject(of) ? of : {};
+    return [token, { calls: Number(calls), block: Number(block), ends: String(ends) }] as const;
+  });
+  return new Map(rows);
 }
 
 function gatewayOf(clients: unknown, client: string): string {

@@ -9,6 +9,7 @@ import { type Answer, type Call, faultRecord } from './call.ts';
 import type { Facts } from './facts.ts';
 import { type JsonObject, jsonLines } from './json-lines.ts';
 import type { Holding, Stream, Told } from './principal-rules.ts';
+import type { Failed } from './rollout-rules.ts';
 import type { ClientRoots } from './roots-rules.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -21,6 +22,8 @@ export interface History {
   readonly roots: ClientRoots;
   /** Of a client with a token. */
   readonly holding: Holding | undefined;
+  /** Requests that are no calls, and got no response. */
+  readonly failed: readonly Failed[];
 }
 
 export function readHistory(file: string, facts: Facts, verdict: Verdict): History {
@@ -30,12 +33,13 @@ export function readHistory(file: string, facts: Facts, verdict: Verdict): Histo
     else reader.take(line.value, line.number);
   }
   if (!reader.isEnded) verdict.violates('evidence', `${basename(file)} does not end with "end"`);
-  const { calls, isEnded, roots, holding } = reader;
-  return { calls, isEnded, roots, holding };
+  const { calls, isEnded, roots, holding, failed } = reader;
+  return { calls, isEnded, roots, holding, failed };
 }
 
 class HistoryReader {
   readonly calls: Call[] = [];
+  readonly failed: Failed[] = [];
   isEnded = false;
   readonly roots: ClientRoots = { uris: [], toldAt: undefined };
   readonly #file: string;
@@ -75,6 +79,8 @@ class HistoryReader {
         return;
       case 'unread':
         return this.#unread(line['id'], number, line['t']);
+      case 'failed':
+        return this.#failed(line['since'], number, line['t']);
       case 'cancel':
         return this.#turn([line['id']], 'cancelled', number, line['t']);
       case 'gone':
@@ -183,6 +189,11 @@ class HistoryReader {
       const changed = `the id ${call.id} came back as ${JSON.stringify(id)}`;
       this.#verdict.violates('wrongAnswer', `${what}: ${changed}, call ${call.nonce}`);
     }
+  }
+
+  #failed(since: unknown, number: number, at: number): void {
+    const [client, gateway, place] = [this.#client, this.#gateway, this.#place(number)];
+    this.failed.push({ client, gateway, since: Number(since), at, place });
   }
 
   #unread(id: unknown, number: number, at: number): void {

@@ -3,11 +3,11 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../support/until.ts';
-import { type GatewayHome, startCommand } from '../gateway.ts';
-import { monotonicMs } from '../history.ts';
+import { EndsLog } from '../ends-log.ts';
+import { commandsSaid, type GatewayHome, startCommand } from '../gateway.ts';
 import { allProcesses, argumentsOf, below, mentions } from '../process-list.ts';
 import { signal } from '../server-processes.ts';
 import { lasting } from '../survivors.ts';
@@ -20,7 +20,7 @@ const endMs = 20_000;
 export class Instances {
   readonly home: GatewayHome;
   readonly configFile: string;
-  readonly #log: string;
+  readonly ends: EndsLog;
   /** What was started beside the windows, until it has ended. */
   readonly #served = new Set<ChildProcess>();
   /** Which processes were told to end by a signal; as many as the run has such ends. */
@@ -29,8 +29,7 @@ export class Instances {
   constructor(home: GatewayHome, configFile: string) {
     this.home = home;
     this.configFile = configFile;
-    this.#log = join(home.folder, 'instances.jsonl');
-    writeFileSync(this.#log, '');
+    this.ends = new EndsLog(home.folder, 'instances.jsonl');
   }
 
   /** The instance; for a moment also those who find that another process is it. */
@@ -51,11 +50,11 @@ export class Instances {
     const rows = allProcesses();
     const started = new Set(there.flatMap((one) => below(one, rows)).map((row) => row.pid));
     if (way === 'SIGTERM') this.#told.add(pid);
-    this.#note('ending', way);
+    const over = this.ends.begin(way);
     const isAsked = way === 'shutdown' ? await this.#isShutDown() : signal(pid, way);
     const isGone = () => !isAsked || !isAnyThere(there);
     await until(isGone, `the end of the instance by ${way}`, endMs);
-    this.#note('ended', way);
+    over();
     return await lasting(() =>
       allProcesses().filter(
         ({ pid: one, isZombie }) =>
@@ -92,11 +91,21 @@ export class Instances {
 
   /** What it has said itself, where windows had started it, but for those who found that another is it. */
   get complaints(): string {
+    return this.#logs.filter((line) => !line.includes(' is running already (')).join('\n');
+  }
+
+  /** The same, and what those have said that were started by hand. */
+  get said(): string {
+    return [...this.#logs, commandsSaid(this.home)].join('\n');
+  }
+
+  get #logs(): readonly string[] {
     const folder = join(this.home.folder, this.home.state ?? '', 'by-config');
+    if (!existsSync(folder)) return [];
     return readdirSync(folder)
-      .flatMap((name) => readFileSync(join(folder, name, 'instance.log'), 'utf8').split('\n'))
-      .filter((line) => !line.includes(' is running already ('))
-      .join('\n');
+      .map((name) => join(folder, name, 'instance.log'))
+      .filter(existsSync)
+      .flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   }
 
   async close(): Promise<void> {
@@ -112,8 +121,13 @@ export class Instances {
     return code === 0;
   }
 
-  #note(event: 'ending' | 'ended', way: WayToEnd): void {
-    appendFileSync(this.#log, `${JSON.stringify({ t: monotonicMs(), event, way })}\n`);
+  /** Asks it for a rollout; the exit code. */
+  async rollOut(): Promise<number | null> {
+    const [code] = await once(
+      startCommand(this.home, ['rollout', '--config', this.configFile]),
+      'exit',
+    );
+    return code;
   }
 }
 

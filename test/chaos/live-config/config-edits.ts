@@ -48,7 +48,7 @@ export class ConfigEdits {
     while (!isOver.aborted) {
       await pauseMs(dice.between(50, 800));
       if (!isOver.aborted) await this.#edit(this.#next());
-      if (!isOver.aborted && dice.chance(0.25)) await this.#spoil();
+      if (!isOver.aborted && dice.chance(0.25)) await fleet.config.alone(() => this.#spoil());
     }
     // However slow the machine is: at least these edits meet calls that run.
     await until(() => this.#served.size === called.length, 'an answer to each', patienceMs).catch(
@@ -64,7 +64,17 @@ export class ConfigEdits {
   async #edit(edition: Edition, manner = this.#options.dice.pick(manners)): Promise<void> {
     const { dice, fleet, tally } = this.#options;
     this.#edition = edition;
-    await fleet.config.write(edition, manner, dice.between(10, 300));
+    const { config } = fleet;
+    const write = () => config.write(edition, manner, dice.between(10, 300));
+    if (manner !== 'through a link') await config.alone(write);
+    else {
+      const link = async () => {
+        await write();
+        await this.#takenOver(manner);
+        await config.write(edition, 'renamed', 0);
+      };
+      await config.alone(() => config.inPlace(link));
+    }
     await this.#takenOver(manner);
     tally.happened(`config ${manner}`);
   }
@@ -81,6 +91,7 @@ export class ConfigEdits {
     if (!(await this.#isInUse())) {
       fleet.report('[live-config] a config that cannot be used has changed something');
     }
+    await fleet.config.write(this.#edition, 'renamed', 0);
     tally.happened('config that is none');
   }
 

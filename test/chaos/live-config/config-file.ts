@@ -22,10 +22,29 @@ export class ConfigFile {
   readonly #file: string;
   readonly #base: ChaosConfig;
   #links = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  #place: Promise<unknown> = Promise.resolve();
 
   constructor(file: string, base: ChaosConfig) {
     this.#file = file;
     this.#base = base;
+  }
+
+  /** One after the other: when nobody has a turn it is a config. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  /**
+   * The same: nobody has a turn while it is a link. An instance is found by the real path of its config, so that a process
+   * which is started then has the state of another one.
+   */
+  inPlace<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#place.then(work);
+    this.#place = done.catch(() => {});
+    return done;
   }
 
   /** `stepMs`: how long it is half written, if it is written in two steps. */

@@ -21,9 +21,15 @@ const tools = [
 ];
 const names = principalServers.map(({ name }) => name);
 
+/** Whoever has this token calls until its budget is spent, and goes on asking. */
+export const spenderName = 'spender';
+/** `block`: at most so many are lost with a process that is killed, as docs/decisions/0022-budgets-of-roles.md has it. */
+export const spenderBudget = { calls: 60, block: 1 };
+
 interface Role {
   readonly allow: readonly string[];
   readonly deny?: readonly string[];
+  readonly budget?: object;
   /** What that means: `server/tool`. */
   readonly may: readonly string[];
 }
@@ -52,6 +58,11 @@ export function rolesOf({ number, isWide, hasGuest }: Edition): Readonly<Record<
     ...(hasGuest
       ? { guest: { allow: ['rweb/*', 'rdocs/add'], may: [...every('rweb'), 'rdocs/add'] } }
       : {}),
+    spender: {
+      allow: ['rcalm/add'],
+      may: ['rcalm/add'],
+      budget: { calls: spenderBudget.calls, per: 'principal' },
+    },
     probe: { allow: [shown], may: [shown] },
   };
 }
@@ -63,9 +74,8 @@ export function probed(number: number): string {
 
 /** As they stand in the config. */
 export function rolesInConfig(edition: Edition): object {
-  const rows = Object.entries(rolesOf(edition)).map(([name, { allow, deny = [] }]) => [
-    name,
-    { allow, deny },
-  ]);
+  const rows = Object.entries(rolesOf(edition)).map(
+    ([name, { allow, deny = [], budget = null }]) => [name, { allow, deny, budget }],
+  );
   return Object.fromEntries(rows);
 }

@@ -8,8 +8,9 @@ import { until } from '../../support/until.ts';
 import { pauseMs } from '../client.ts';
 import { modernHeaders, requestFrame } from '../dialects.ts';
 import { configOf, configure, Gateway, type GatewayHome, printed } from '../gateway.ts';
+import { principalEnds } from '../servers.ts';
 import { AccessLog } from './access-log.ts';
-import { type Edition, firstEdition, probed, rolesInConfig } from './editions.ts';
+import { type Edition, firstEdition, probed, rolesInConfig, spenderName } from './editions.ts';
 
 export interface Token {
   readonly name: string;
@@ -30,6 +31,7 @@ export class GuardedGateway {
   readonly #log: AccessLog;
   #edition = firstEdition;
   #probe: Token | undefined;
+  #spender: Token | undefined;
 
   private constructor(
     home: GatewayHome,
@@ -50,11 +52,12 @@ export class GuardedGateway {
     const configFile = configure(home, 'principals', servers, settingsOf(firstEdition));
     const log = new AccessLog(home.folder);
     log.roles('writing', firstEdition);
-    const gateway = await Gateway.start(home, configFile);
+    const gateway = await Gateway.start(home, configFile, principalEnds);
     log.roles('in use', firstEdition);
     const guarded = new GuardedGateway(home, configFile, servers, gateway, log);
     try {
       guarded.#probe = await guarded.add('probe', 'probe');
+      guarded.#spender = await guarded.add(spenderName, 'spender');
     } catch (error) {
       await gateway.stop();
       throw error;
@@ -90,6 +93,12 @@ export class GuardedGateway {
     this.#log.token('over', name, role);
   }
 
+  /** The one whose calls are counted. */
+  get spender(): Token {
+    if (this.#spender === undefined) throw new Error('there is no token to spend with');
+    return this.#spender;
+  }
+
   get #prober(): Token {
     if (this.#probe === undefined) throw new Error('there is no token to look with');
     return this.#probe;
@@ -112,15 +121,19 @@ export class GuardedGateway {
 
   /** The names of the tools that it sees; undefined if the token is not accepted. */
   async #listed({ secret }: Token): Promise<readonly string[] | undefined> {
-    const { body, statusCode } = await request(this.gateway.url, {
+    // Its serving process may be killed at this moment.
+    const answer = await request(this.gateway.url, {
       method: 'POST',
       headers: { ...modernHeaders('tools/list'), authorization: `Bearer ${secret}` },
       body: requestFrame('modern', 1, 'tools/list'),
       reset: true,
-    });
+    }).catch(() => undefined);
+    if (answer === undefined) return undefined;
+    const { body, statusCode } = answer;
     if (statusCode !== 200) return await body.dump().then(() => undefined);
-    const { result } = (await body.json()) as { result: { tools: { name: string }[] } };
-    return result.tools.map(({ name }) => name);
+    const told = await body.json().catch(() => undefined);
+    const { result } = (told ?? {}) as { result?: { tools: { name: string }[] } };
+    return result?.tools.map(({ name }) => name);
   }
 }
 

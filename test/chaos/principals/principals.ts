@@ -56,7 +56,7 @@ export class Principals {
     const staying = tokens.map((token, at) =>
       this.#live(token, residents[at]?.paths ?? [], isOver, async () => {}),
     );
-    await Promise.all([...staying, this.#edits(), this.#visits(), this.#visits()]);
+    await Promise.all([...staying, this.#edits(), this.#visits(), this.#visits(), this.#spend()]);
   }
 
   /** The roles are edited until it is over, at least once in each direction. */
@@ -76,6 +76,19 @@ export class Principals {
     } while (!isOver.aborted);
     // A token can be given only a role that exists.
     await guarded.edit({ isWide: true, hasGuest: true });
+  }
+
+  /** One call after the other, also when nothing is left to be spent. */
+  async #spend(): Promise<void> {
+    const { fleet, dice, isOver } = this.#options;
+    const own = dice.of('spender');
+    const { client } = this.#client(fleet.guarded.spender, null, 'modern');
+    await client.open();
+    while (!isOver.aborted) {
+      await client.call({ server: 'rcalm', tool: 'add', args: {} });
+      await pauseMs(own.between(20, 300));
+    }
+    await client.leave(patienceMs);
   }
 
   async #visits(): Promise<void> {
@@ -120,7 +133,7 @@ export class Principals {
 
   #client(token: Token, path: NarrowPath, era: 'modern' | 'legacy'): ClientRow {
     const { fleet, tally } = this.#options;
-    const name = `${token.name}${addressOf(path).replaceAll('/', '-')}-${era}`;
+    const name = `${this.#options.name}-${token.name}${addressOf(path).replaceAll('/', '-')}-${era}`;
     const history = new History(fleet.folder, name);
     history.begin('the gateway of principals');
     const identity = identityOf(token.name, token.secret, path);

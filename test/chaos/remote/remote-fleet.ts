@@ -4,12 +4,13 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { within } from '../client.ts';
-import { configure, type GatewayHome, printed, startListening } from '../gateway.ts';
-import { monotonicMs } from '../history.ts';
+import { EndsLog } from '../ends-log.ts';
+import { configure, type GatewayHome, printed, startCommand, startListening } from '../gateway.ts';
 import { allProcesses, below, mentions } from '../process-list.ts';
+import { untilServed } from '../rollouts/served.ts';
 import { orchestratorName } from '../servers.ts';
 import { lasting } from '../survivors.ts';
 
@@ -26,6 +27,12 @@ export const workerRoles = [
 
 const stopMs = 20_000;
 
+interface Orchestrator {
+  readonly child: ChildProcess;
+  /** Its own, which no worker uses. */
+  readonly url: string;
+}
+
 interface BrokerTold {
   readonly url: string;
   readonly listen: string;
@@ -34,24 +41,24 @@ interface BrokerTold {
 export class RemoteFleet {
   readonly home: GatewayHome;
   readonly #configFile: string;
-  readonly #log: string;
+  readonly ends: EndsLog;
   readonly #broker: BrokerTold;
   #brokerProcess: ChildProcess;
-  #orchestrator: ChildProcess;
+  #orchestrator: Orchestrator;
   #isClosed = false;
+  #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(
     home: GatewayHome,
     configFile: string,
-    started: { broker: ChildProcess; told: BrokerTold; orchestrator: ChildProcess },
+    started: { broker: ChildProcess; told: BrokerTold; orchestrator: Orchestrator },
   ) {
     this.home = home;
     this.#configFile = configFile;
-    this.#log = join(home.folder, 'remote.jsonl');
+    this.ends = new EndsLog(home.folder, 'remote.jsonl');
     this.#broker = started.told;
     this.#brokerProcess = started.broker;
     this.#orchestrator = started.orchestrator;
-    writeFileSync(this.#log, '');
   }
 
   static async start(run: GatewayHome, servers: object): Promise<RemoteFleet> {
@@ -80,27 +87,41 @@ export class RemoteFleet {
   }
 
   /** kill -9, and the next one at the same address. */
-  async killBroker(): Promise<void> {
-    this.#note('ending', 'broker');
-    await killed(this.#brokerProcess);
-    const { listen } = this.#broker;
-    this.#brokerProcess = (await startBroker(this.home, this.#configFile, listen)).child;
-    this.#note('ended', 'broker');
+  killBroker(): Promise<void> {
+    return this.#inTurn(() => this.#killBroker());
   }
 
   /** The same for the orchestrator; what is left of its servers two seconds later. */
-  async killOrchestrator(): Promise<readonly string[]> {
-    const { pid = 0 } = this.#orchestrator;
+  killOrchestrator(): Promise<readonly string[]> {
+    return this.#inTurn(() => this.#killOrchestrator());
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  async #killBroker(): Promise<void> {
+    const over = this.ends.begin('broker');
+    await killed(this.#brokerProcess);
+    const { listen } = this.#broker;
+    this.#brokerProcess = (await startBroker(this.home, this.#configFile, listen)).child;
+    over();
+  }
+
+  async #killOrchestrator(): Promise<readonly string[]> {
+    const { pid = 0 } = this.#orchestrator.child;
     const started = new Set(below(pid, allProcesses()).map((row) => row.pid));
-    this.#note('ending', 'orchestrator');
-    await killed(this.#orchestrator);
+    const over = this.ends.begin('orchestrator');
+    await killed(this.#orchestrator.child);
     const left = await lasting(() =>
       allProcesses().filter(
         (one) => started.has(one.pid) && !one.isZombie && mentions(one.pid, [this.home.mark]),
       ),
     );
     this.#orchestrator = await startOrchestrator(this.home, this.#configFile, this.url);
-    this.#note('ended', 'orchestrator');
+    over();
     return left;
   }
 
@@ -109,7 +130,7 @@ export class RemoteFleet {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const [name, child] of [
-      ['orchestrator', this.#orchestrator],
+      ['orchestrator', this.#orchestrator.child],
       ['broker', this.#brokerProcess],
     ] as const) {
       const ended = once(child, 'exit');
@@ -120,8 +141,26 @@ export class RemoteFleet {
     }
   }
 
-  #note(event: 'ending' | 'ended', what: string): void {
-    appendFileSync(this.#log, `${JSON.stringify({ t: monotonicMs(), event, what })}\n`);
+  /** The pid-holder of the orchestrator; undefined while there is none. */
+  get holder(): number | undefined {
+    const { child } = this.#orchestrator;
+    return child.exitCode === null && child.signalCode === null ? child.pid : undefined;
+  }
+
+  /** Resolves when the orchestrator answers at its own address. */
+  servesAgain(): Promise<void> {
+    return untilServed(this.#orchestrator.url);
+  }
+
+  async rollOut(): Promise<number | null> {
+    const words = ['rollout', '--config', this.#configFile];
+    const [code] = await once(startCommand(this.home, words), 'exit');
+    return code;
+  }
+
+  /** What broker and orchestrators have said. */
+  get said(): string {
+    return readFileSync(join(this.home.folder, 'stderr-remote.txt'), 'utf8');
   }
 }
 
@@ -139,11 +178,15 @@ async function startOrchestrator(
   home: GatewayHome,
   configFile: string,
   broker: string,
-): Promise<ChildProcess> {
+): Promise<Orchestrator> {
   const credential = credentialOf(home, orchestratorName);
   const words = ['serve', '--config', configFile, '--listen', '127.0.0.1:0'];
   const link = ['--broker', broker, '--as', orchestratorName];
-  return (await startListening({ ...home, credential }, [...words, ...link])).child;
+  const { child, told } = await startListening<{ readonly url: string }>({ ...home, credential }, [
+    ...words,
+    ...link,
+  ]);
+  return { child, url: told.url };
 }
 
 async function killed(child: ChildProcess): Promise<void> {

@@ -51,6 +51,18 @@ export const REMOTE_FACTS = {
   ],
 };
 
+/** With one more, to which nobody does any harm, behind a gateway that is rolled over and killed; and a budget. */
+export const ROLLED_FACTS = {
+  ...FACTS,
+  hasRollouts: true,
+  gateways: { 'the gateway': 'ends-shared.jsonl' },
+  budgets: { ann: { calls: 3, block: 1, ends: 'ends-shared.jsonl' } },
+  servers: [
+    ...FACTS.servers.map((server) => ({ ...server, ends: 'ends-shared.jsonl' })),
+    { ...FACTS.servers[0], name: 'calm', isSpared: true, ends: 'ends-shared.jsonl' },
+  ],
+};
+
 /** With two more: one to which nothing happens, and one that goes and comes. */
 export const EDITED_FACTS = {
   ...FACTS,
@@ -153,6 +165,17 @@ export class PlantedRun {
 
   window(event: 'down' | 'up', server = 'web'): this {
     return this.line('windows.jsonl', { t: this.#tick(), server, event });
+  }
+
+  /** A rollout of the gateway that was asked for at this time has taken over now. */
+  rolled(from = this.now): this {
+    const line = { t: this.#tick(), event: 'rolled', gateway: 'the gateway', from };
+    return this.line('rollouts.jsonl', line);
+  }
+
+  /** The serving process of that gateway is killed, or another one serves. */
+  killed(event: 'ending' | 'ended', which = 1): this {
+    return this.line('ends-shared.jsonl', { t: this.#tick(), event, which });
   }
 
   /** The driver begins to end an instance, or has seen it gone. */

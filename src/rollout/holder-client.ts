@@ -98,6 +98,8 @@ export class HolderClient implements ProcessHolder {
   /** The parts of this process that listen: one each, until it is disposed of. */
   readonly #news = new Set<Partial<HolderNews>>();
   #asks = 0;
+  /** As the holder has told last: to this process before anybody here listens. */
+  #formers = 0;
 
   constructor(channel: Channel, { ordinal, instance, role }: Introduction) {
     this.#channel = channel;
@@ -115,6 +117,7 @@ export class HolderClient implements ProcessHolder {
   listen(news: Partial<HolderNews>): Disposable {
     if (this.#news.size === 0) this.say({ op: 'hello' });
     this.#news.add(news);
+    if (this.#formers > 0) news.formers?.(this.#formers);
     return { [Symbol.dispose]: () => void this.#news.delete(news) };
   }
 
@@ -240,6 +243,7 @@ export class HolderClient implements ProcessHolder {
       case 'hangup':
         return this.#tell((news) => news.hangup?.());
       case 'formers':
+        this.#formers = told.count;
         return this.#tell((news) => news.formers?.(told.count));
       case 'successor-ended':
         return this.#tell((news) => news.successorEnded?.(told));

@@ -83,5 +83,5 @@ describe('rollouts in quick succession', () => {
     expect(formers.map((tag) => fixture.probe.entries('stepping', { tag }).length)).toEqual([
       1, 1, 1, 1,
     ]);
-  });
+  }, 180_000);
 });

@@ -23,6 +23,7 @@ async function replacedProcess(given: (succession: Succession) => Given) {
   const counts: unknown[] = [];
   const host = {
     handOver: () => Promise.resolve({ state: {}, payload: Buffer.alloc(0) }),
+    handOverSpent: ignored,
     takeCounts: () => ({ calls: 1 }),
   };
   former.restore(host as never, {} as never);

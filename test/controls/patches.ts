@@ -5154,4 +5154,14 @@ export const patches: readonly Patch[] = [
     tests: ['src/policy/role-budgets/handed-counts.test.ts'],
     edits: [{ find: 'sendCounts(link, counts, kind);', replace: '' }],
   },
+  {
+    id: 'formers-not-heard',
+    breaks:
+      'How many former processes there are is told to a process before it listens, and it does not know: one rollout too many fails instead of waiting.',
+    file: 'src/rollout/holder-client.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/rollout/holder-client.test.ts'],
+    edits: [{ find: 'this.#formers = told.count;', replace: '' }],
+  },
 ];

@@ -199,10 +199,6 @@ export class Started {
     while (!this.stdout.includes(text)) await Promise.race([once(this.#news, 'text'), early]);
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

@@ -44,6 +44,7 @@ export async function serveBroker(
     gateway,
     clock,
     isEnding,
+    cancelled: turn.cancelled,
     incarnation: randomSeat(),
     principalOf: (sender) => workerPrincipal(sender, (role) => access.roles.isOperator(role)),
   });

@@ -120,15 +120,16 @@ export async function serveConfig(
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
       if (!isSwitchedOff) remark(shell, `${name} is disabled: ${cause}`);
     }
+    const turn = workersTurn(succession);
     await using workers = await workersOf(
       shell,
-      { host, gateway, keepsCalls: instance !== undefined, turn: workersTurn(succession) },
+      { host, gateway, keepsCalls: instance !== undefined, turn },
       loaded,
       options,
     );
     const { drainMs } = host.config;
     using _workers =
-      succession && workersOverRollouts(succession, workers, { clock: shell.clock, drainMs });
+      succession && workersOverRollouts(succession, workers, { turn, clock: shell.clock, drainMs });
     if (succession !== undefined) followHolder(succession, shell, rollouts);
     const hooks = hooksOf(shell, rollouts);
     if (hooks !== undefined) host.observers.add(hooks);

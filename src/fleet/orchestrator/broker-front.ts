@@ -35,6 +35,8 @@ export interface BrokerFrontParts {
   readonly incarnation: string;
   /** The gateway takes no new work: the broker keeps it for the next process. */
   readonly isEnding: () => boolean;
+  /** A worker has cancelled this call, which an earlier process may have as well; it is the same key there. */
+  readonly cancelled?: (key: string) => void;
 }
 
 export class BrokerFront {
@@ -78,7 +80,11 @@ export class BrokerFront {
     for (const call of this.#calls.all) call.goOnBy(link);
     await link.receive(
       mailKinds.cancel,
-      contained((mail) => this.#calls.get(keyOf(mail.from, mail.about ?? ''))?.cancel()),
+      contained((mail) => {
+        const key = keyOf(mail.from, mail.about ?? '');
+        this.cancel(key);
+        this.#parts.cancelled?.(key);
+      }),
       true,
     );
     await link.receive(
@@ -92,6 +98,11 @@ export class BrokerFront {
     );
     this.#watch.use(link);
     await this.#announce(link);
+  }
+
+  /** Its worker does not want it any more. */
+  cancel(key: string): void {
+    this.#calls.get(key)?.cancel();
   }
 
   /** Nothing more is answered. */

@@ -71,6 +71,16 @@ export class Orchestrator implements AsyncDisposable {
     };
   }
 
+  /** How many workers have requests that run, also while there is no link. */
+  get busy(): number {
+    return this.#parts.front.workers;
+  }
+
+  /** The process that has the link has heard that a worker has cancelled this. */
+  cancel(key: string): void {
+    this.#parts.front.cancel(key);
+  }
+
   async close(): Promise<void> {
     const link = this.#link;
     this.#happen({ is: 'shutdown' });

@@ -28,6 +28,8 @@ export function overRollouts(
   if (arrival !== undefined) followFormer(arrival.link, front);
   return succession.add({
     give: (link) => {
+      // From now on others are told that what is new belongs elsewhere.
+      tunnels.stopAccepting();
       const pass = (handle: object, isKnown: boolean) =>
         sockets.pass(handle as RawHandle, { what, isKnown });
       const { ended } = front.handOver(successorOver(link, pass, caught));

@@ -2,6 +2,8 @@
 // are a safety net, so nothing that goes wrong with them may keep a server from starting, and nothing
 // of them may vanish without a word.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +12,7 @@ import { systemClock } from '../../src/kernel/system-clock.ts';
 import { InstanceRecord, recordsDir } from '../../src/supervise/process/contain/instance-record.ts';
 import { sweepOrphans } from '../../src/supervise/process/end/orphan-sweep.ts';
 import { createSpawner } from '../../src/supervise/process/start/spawn.ts';
+import type { ProcessIdentity } from '../../src/supervise/process/watch/process-table.ts';
 import { systemProcesses } from '../../src/supervise/process/watch/system-processes.ts';
 
 const host = { pid: process.pid, start: '1' };
@@ -24,8 +27,9 @@ beforeEach(async () => {
 });
 
 const notice = (line: string) => void notices.push(line);
-const sweep = () =>
+const sweep = (follows?: ProcessIdentity) =>
   sweepOrphans({
+    follows,
     stateDir,
     procDir: '/proc',
     table: systemProcesses(),
@@ -98,6 +102,35 @@ describe('a record of a host', () => {
     record.add(child, []);
     await record.open();
     expect(await files()).toEqual([]);
+  });
+
+  it('that names a host that is gone leaves its processes to the pid-holder that lives #rollout', async () => {
+    const table = systemProcesses();
+    const own = await table.find(process.pid);
+    if (own === null) throw new Error('this process is not in the table');
+    const holder = { pid: own.pid, start: own.start };
+    const child = spawn('sleep', ['600'], {
+      env: { ...process.env, HOLDFAST_INSTANCE: 'me' },
+      detached: true,
+      stdio: 'ignore',
+    });
+    const ended = once(child, 'exit');
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const started = await table.find(child.pid ?? 0);
+    if (started === null) throw new Error('it is not in the table');
+    // As it stays on a full disk after a rollout: the former serving process is gone.
+    const record = new InstanceRecord({
+      ...{ stateDir, instance: 'me', procDir: '/proc', notice, holder },
+      host: { pid: process.pid, start: '1' },
+    });
+    record.add({ pid: started.pid, start: started.start }, []);
+    await record.open();
+    expect([await sweep(), await files()]).toEqual([0, ['me.json']]);
+    expect(await sweep({ ...holder, start: 'of another' })).toBe(0);
+    expect(child.exitCode ?? child.signalCode).toBeNull();
+    // The next serving process after one that was killed ends them.
+    expect(await sweep(holder)).toBe(1);
+    expect([await ended, await files()]).toEqual([[null, expect.stringMatching(/^SIG/)], []]);
   });
 
   it('goes with its host, also if nothing could be prepared for a child', async () => {

@@ -19,6 +19,8 @@ export interface InstanceFile {
   readonly pidNamespace: string;
   /** The process that has them now: a later one sweeps them when it is gone. */
   readonly host: ProcessIdentity;
+  /** The pid-holder that has started them; absent: the host has. As long as it lives, only it and its serving process end them. */
+  readonly holder?: ProcessIdentity | undefined;
   /** The start of the oldest process that may have started one of them; absent: of the host. */
   readonly since?: string | undefined;
   readonly processes: readonly ProcessIdentity[];
@@ -52,7 +54,7 @@ export interface RecordOptions {
   readonly instance: string;
   readonly procDir: string;
   readonly host: ProcessIdentity;
-  readonly since?: string | undefined;
+  readonly holder?: ProcessIdentity | undefined;
   readonly notice: (message: string) => void;
 }
 
@@ -126,14 +128,16 @@ export class InstanceRecord implements AsyncDisposable {
 
   async #write(file: string): Promise<void> {
     this.#isDirty = false;
-    const { instance, procDir, host, since } = this.#options;
+    const { instance, procDir, host, holder } = this.#options;
     const content: InstanceFile = {
       version: 1,
       instance,
       boot: bootId(procDir),
       pidNamespace: pidNamespaceId(procDir),
       host,
-      since,
+      holder,
+      // Its children may be older than the host.
+      since: holder?.start,
       processes: [...this.#processes].map(({ pid, start }) => ({ pid, start })),
       cgroups: [...this.#cgroups],
     };

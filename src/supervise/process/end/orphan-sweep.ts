@@ -1,6 +1,7 @@
 // Runs at the start, before the first child: ends the processes that dead hosts left behind. Each
 // record in the state directory names a host and its processes; if that host no longer lives, its
-// processes are swept by the usual rules, and the record is removed. A living host, and a host in
+// processes are swept by the usual rules, and the record is removed. A living host, one whose pid-holder
+// lives (its next serving process has them, or ends them), and a host in
 // another pid namespace (a container that shares the directory), are not touched. A record that is
 // damaged is moved aside and reported; one that cannot be read is left to the next start. Neither
 // prevents a server from starting.
@@ -28,6 +29,8 @@ export interface OrphanSweepOptions {
   readonly table: ProcessTable;
   readonly clock: Clock;
   readonly notice: (message: string) => void;
+  /** The pid-holder of which this is the next serving process after one that has died. */
+  readonly follows?: ProcessIdentity | undefined;
 }
 
 /** How many processes were ended. */
@@ -83,7 +86,7 @@ async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<n
     await removeIfOlder(file, foreignRecordMs, clock);
     return 0;
   }
-  if (isSameProcess(record.host, await table.find(record.host.pid))) return 0;
+  if (await isHeld(record, options)) return 0;
   await killMembers(record.cgroups);
   const { ended, isClean } = await sweepTree(table, clock, {
     known: record.processes,
@@ -96,6 +99,13 @@ async function sweepRecord(file: string, options: OrphanSweepOptions): Promise<n
   if (isClean && isGone)
     await Promise.all([file, `${file}.new`].map((one) => rm(one, { force: true })));
   return ended;
+}
+
+/** A record that could not be written after a rollout names a host that is gone, and a holder that has its processes. */
+async function isHeld({ host, holder }: InstanceFile, { table, follows }: OrphanSweepOptions) {
+  if (isSameProcess(host, await table.find(host.pid))) return true;
+  if (holder === undefined || !isSameProcess(holder, await table.find(holder.pid))) return false;
+  return follows === undefined || !isSameProcess(holder, follows);
 }
 
 async function removeIfOlder(file: string, ms: number, clock: Clock): Promise<void> {
@@ -144,6 +154,7 @@ function isInstanceFile(value: unknown): value is InstanceFile {
     typeof record.boot === 'string' &&
     typeof record.pidNamespace === 'string' &&
     isIdentity(record.host) &&
+    (record.holder === undefined || isIdentity(record.holder)) &&
     (record.since === undefined || typeof record.since === 'string') &&
     Array.isArray(record.processes) &&
     record.processes.every(isIdentity) &&

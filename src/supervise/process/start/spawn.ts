@@ -234,17 +234,19 @@ class PosixSpawner implements Spawner {
       const remedy = "mount one for ours, for example with 'unshare --mount-proc'";
       throw new Fault('unavailable', `/proc belongs to another pid namespace: ${remedy}`);
     }
+    const { holder } = this.#options;
+    const started = holder && ((await table.find(holder.pid)) ?? undefined);
+    const held = started && { pid: started.pid, start: started.start };
     if (stateDir !== null) {
       const notice = this.#notice;
-      const ended = await sweepOrphans({ stateDir, procDir, table, clock, notice });
+      // A successor is given what the holder has; there is nothing to end.
+      const follows = holder?.isSuccessor ? undefined : held;
+      const ended = await sweepOrphans({ stateDir, procDir, table, clock, notice, follows });
       if (ended > 0) this.#notice(`ended ${ended} processes that a dead host had left running`);
     }
-    const { holder } = this.#options;
     const host = { pid: self.pid, start: self.start };
-    // Its children may be older than this process.
-    const since = holder === undefined ? undefined : (await table.find(holder.pid))?.start;
     this.#record ??= new InstanceRecord({
-      ...{ stateDir, instance, procDir, host, since },
+      ...{ stateDir, instance, procDir, host, holder: held },
       notice: this.#notice,
     });
     const record = this.#record;

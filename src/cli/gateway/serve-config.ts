@@ -107,6 +107,8 @@ export async function serveConfig(
     succession?.restore(host, rollouts);
     await using gateway = gatewayFor(host, loaded, replicas ?? succession?.neighbours.replica);
     if (succession !== undefined) host.setClients((key) => gateway.clientOf(key));
+    // From the moment in which it takes over, the holder tells this process what it told the former.
+    if (succession !== undefined) followHolder(succession, shell, rollouts);
     await succession?.mayServe();
     instance?.take();
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
@@ -121,7 +123,6 @@ export async function serveConfig(
     const { drainMs } = host.config;
     using _workers =
       succession && workersOverRollouts(succession, workers, { clock: shell.clock, drainMs });
-    if (succession !== undefined) followHolder(succession, shell, rollouts);
     const hooks = hooksOf(shell, rollouts);
     if (hooks !== undefined) host.observers.add(hooks);
     host.startPinned();

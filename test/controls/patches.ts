@@ -5065,4 +5065,19 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'holder-forgotten',
+    breaks:
+      'A record that could not be written after a rollout names a host that is gone: the next rollout ends the servers.',
+    file: 'src/supervise/process/end/orphan-sweep.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/supervise/process/end/orphan-sweep.test.ts'],
+    edits: [
+      {
+        find: 'if (holder === undefined || !isSameProcess(holder, await table.find(holder.pid))) return false;',
+        replace: 'if (holder !== null) return false;',
+      },
+    ],
+  },
 ];

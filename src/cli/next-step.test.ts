@@ -11,6 +11,9 @@ describe('the next steps in a message', () => {
     expect(steps('see it with: holdfast status, end it with: holdfast shutdown')).toBe(
       'see it with: holdfast status --config my.json, end it with: holdfast shutdown --config my.json',
     );
+    expect(steps('to go over to it: holdfast rollout; see')).toBe(
+      'to go over to it: holdfast rollout --config my.json; see',
+    );
     expect(steps('next: holdfast tools a/b --fresh')).toBe(
       'next: holdfast tools --config my.json a/b --fresh',
     );

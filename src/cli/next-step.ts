@@ -9,7 +9,7 @@ export type NextSteps = (message: string) => string;
 
 /** Those that are about a config, with the command below them; the others are the same with any. */
 const commands =
-  /\bholdfast (?:serve|connect|call|tools|search|status|check|logs|reload|start|stop|shutdown|doctor|role|audit|token(?: (?:add|list|revoke)\b)?|broker(?: nats-config\b)?)(?![\w-])(?! --(?:help|config)\b)/g;
+  /\bholdfast (?:serve|connect|call|tools|search|status|check|logs|reload|start|stop|rollout|shutdown|doctor|role|audit|token(?: (?:add|list|revoke)\b)?|broker(?: nats-config\b)?)(?![\w-])(?! --(?:help|config)\b)/g;
 
 export function nextSteps(configFile: string | undefined): NextSteps {
   if (configFile === undefined) return (message) => message;

@@ -121,7 +121,10 @@ describe('a successor that fails', () => {
   it('says why', async () => {
     using played = new PlayedRollout({ successor: (_, { exit }) => exit('exit code 9') });
     expect(await played.outcome()).toMatchObject({
-      cause: { detail: 'the new version has ended: exit code 9' },
+      cause: {
+        detail:
+          'the new version has ended: exit code 9; what it said is in the standard error of the instance',
+      },
     });
     played.successor = played.real({ instance: 'two' });
     expect(await played.outcome()).toMatchObject({

@@ -5164,4 +5164,19 @@ export const patches: readonly Patch[] = [
     tests: ['src/rollout/holder-client.test.ts'],
     edits: [{ find: 'this.#formers = told.count;', replace: '' }],
   },
+  {
+    id: 'holder-forgotten',
+    breaks:
+      'A record that could not be written after a rollout names a host that is gone: the next rollout ends the servers.',
+    file: 'src/supervise/process/end/orphan-sweep.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/supervise/process/end/orphan-sweep.test.ts'],
+    edits: [
+      {
+        find: 'return holder !== undefined && holder.pid !== by.holder && (await lives(holder));',
+        replace: 'return false;',
+      },
+    ],
+  },
 ];

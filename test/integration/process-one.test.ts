@@ -92,4 +92,23 @@ describe.skipIf(!canUnshare && !inContinuousIntegration)('holdfast serve as proc
     expect(await left.client.end()).toMatchObject({ code: 0, stderr: '' });
     expect([await terminated.rows(), await left.rows()]).toEqual([[], []]);
   });
+
+  it('ends in order on SIGTERM after rollouts by SIGHUP #rollout', async () => {
+    const { client, rows, first } = asProcessOne();
+    await client.initialize();
+    for (const count of [1, 2]) {
+      process.kill(await first(), 'SIGHUP');
+      const taken = () => client.stderr.split('has taken over').length > count;
+      await until(async () => taken(), 'a rollout');
+      expect(
+        await client.ask('tools/call', { name: 'l__leave', arguments: {} }, count),
+      ).toMatchObject({
+        result: { content: [] },
+      });
+    }
+    process.kill(await first(), 'SIGTERM');
+    const { code, stderr } = await client.ended;
+    expect({ code, isAtOnce: stderr.includes('at once') }).toEqual({ code: 0, isAtOnce: false });
+    expect(await rows()).toEqual([]);
+  });
 });

@@ -101,8 +101,11 @@ async function underInit(shell: Shell): Promise<number | undefined> {
   if (process.pid !== 1) return undefined;
   const { needsInit, runUnderInit } = await import('../../supervise/process/contain/own-init.ts');
   if (!needsInit(process)) return undefined;
+  // Signals are for the program below: here each of them is one of many, and a second is no reason to end.
+  shell.interrupt.release(process);
   const outcome = await runUnderInit();
   if (outcome.kind === 'ended') return outcome.code;
+  shell.interrupt.listen(process);
   remark(
     shell,
     'running as process 1, which must reap orphaned processes, and this version of Node cannot: ' +

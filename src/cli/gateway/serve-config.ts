@@ -115,6 +115,8 @@ export async function serveConfig(
       const all = () => gateway.clientsHere;
       host.setClients({ all, find: (key) => gateway.clientOf(key) });
     }
+    // From the moment in which it takes over, the holder tells this process what it told the former.
+    if (succession !== undefined) followHolder(succession, shell, rollouts);
     await succession?.mayServe();
     instance?.take();
     for (const { name, cause, isSwitchedOff } of disabledServers(loaded)) {
@@ -130,7 +132,6 @@ export async function serveConfig(
     const { drainMs } = host.config;
     using _workers =
       succession && workersOverRollouts(succession, workers, { turn, clock: shell.clock, drainMs });
-    if (succession !== undefined) followHolder(succession, shell, rollouts);
     const hooks = hooksOf(shell, rollouts);
     if (hooks !== undefined) host.observers.add(hooks);
     host.startPinned();

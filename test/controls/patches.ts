@@ -5062,7 +5062,7 @@ export const patches: readonly Patch[] = [
     edits: [
       {
         find: 'if (isHeld) leases.hold();',
-        replace: 'if (isHeld && isHeld !== mayHaveCalls) leases.hold();',
+        replace: 'if (isHeld) return;',
       },
     ],
   },

@@ -10,7 +10,7 @@ describe('an interrupt', () => {
     expect(getEventListeners(interrupt.signal, 'abort')).toHaveLength(1);
   });
 
-  it('is not what a hangup is that comes from a holder: that waits until somebody knows what it does', () => {
+  it('is not what a hangup is that comes from a holder: that waits until somebody knows what it does #pid-holder', () => {
     const interrupt = new Interrupt();
     let hangUp = () => {};
     const holder = {

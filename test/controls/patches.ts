@@ -5179,4 +5179,27 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'servers-of-a-lost-former',
+    breaks: 'The servers of a former process that was killed run on until the instance ends.',
+    file: 'src/rollout/holder/kept-children.ts',
+    foundBy: 'tests',
+    promise: 'no-orphans',
+    tests: ['src/rollout/holder/kept-children.test.ts'],
+    edits: [{ find: 'if (kept.exit === null) endGroup(kept.pid);', replace: '' }],
+  },
+  {
+    id: 'hangup-too-early',
+    breaks: 'A SIGHUP that comes while a successor begins to serve ends the gateway.',
+    file: 'src/cli/interrupt.ts',
+    foundBy: 'tests',
+    promise: 'pid-holder',
+    tests: ['src/cli/interrupt.test.ts'],
+    edits: [
+      {
+        find: 'if (this.#hangup === undefined) this.#hasHungUp = true;',
+        replace: `if (this.#hangup === undefined) this.#came(from, 'SIGHUP');`,
+      },
+    ],
+  },
 ];

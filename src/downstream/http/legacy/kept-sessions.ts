@@ -119,6 +119,11 @@ export class KeptSessions {
     return former === undefined ? { ...stored, holder } : { ...stored, holder, former };
   }
 
+  /** Replicas are processes of one gateway: what the store cannot say, they have told each other. */
+  get areNearby(): boolean {
+    return this.#parts.areNearby === true;
+  }
+
   /** The replica that had this session before, if it was taken over. */
   formerOf(setup: ClientSetup): string | undefined {
     return this.#written.get(setup)?.former;

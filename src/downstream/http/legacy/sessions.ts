@@ -192,8 +192,9 @@ export class Sessions implements SessionTable {
     // Another request may have begun it again, or ended it, or the front may be closed, meanwhile.
     if (session) return isSamePrincipal(session.principal, principal) ? session : undefined;
     if (this.#ended.has(id)) return undefined;
-    const handed = former === undefined ? this.#handed.find(id, principal) : undefined;
-    // What its former could not store.
+    // What its former, or this process now, could not store; nobody else can have it then.
+    const isNotStored = former === undefined || (former === 'unavailable' && kept.areNearby);
+    const handed = isNotStored ? this.#handed.find(id, principal) : undefined;
     if (handed !== undefined) return this.#beginHanded(handed, principal);
     if (former === undefined) return undefined;
     if (former === 'unavailable' || this.#isClosed) return 'unavailable';

@@ -10,6 +10,7 @@ import { calling } from '../../../../test/support/replica-fronts.ts';
 import { type FrontProcess, rolloutFronts } from '../../../../test/support/rollout-fronts.ts';
 import { until } from '../../../../test/support/until.ts';
 import { MemoryStore } from '../../../store/memory-store.ts';
+import { StoreError } from '../../../store/store-error.ts';
 import { isStoredSession } from '../legacy/kept-sessions.ts';
 import { written } from './session-news.ts';
 
@@ -37,7 +38,7 @@ async function fronts(keeps: 'stored' | 'not stored') {
     answersAs(rolled.now, by);
     return rolled;
   };
-  return { ...made, roll };
+  return { ...made, roll, sessions };
 }
 
 const saying = (session: string, message: object) => ({
@@ -64,6 +65,22 @@ describe.each(['stored', 'not stored'] as const)('a legacy session that is %s', 
     expect(await now.ask(calling(unused, 9))).toMatchObject({ json: { result: { by: '4' } } });
     const { json } = await now.ask(calling('invented', 9));
     expect(json.error).toBeDefined();
+  });
+
+  it('goes on although nothing can be stored since, as on a full disk #rollout', async () => {
+    const { first, roll, sessions } = await fronts(keeps);
+    const session = await first.initialize();
+    const full = async () => {
+      throw new StoreError('full', 'the disk is full');
+    };
+    Object.assign(sessions, { put: full, putIfAbsent: full, compareAndSet: full });
+    for (const by of ['1', '2']) {
+      const { now, former } = await roll(by);
+      for (const id of [1, 2]) {
+        expect(await now.ask(calling(session, id))).toMatchObject({ json: { result: { by } } });
+      }
+      await former.ended;
+    }
   });
 
   it('misses nothing of what was sent in it #rollout', async () => {

@@ -158,7 +158,10 @@ export class Attempt {
     const how = await ended;
     // What it has said before is heard first.
     await within(this.#parts.clock, endedWithinMs, link.closed);
-    this.#failed('exited', `the new version has ended: ${how}; what it said is in the standard error of the instance`);
+    this.#failed(
+      'exited',
+      `the new version has ended: ${how}; what it said is in the standard error of the instance`,
+    );
   }
 
   #lost({ fault }: Link): void {

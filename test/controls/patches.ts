@@ -5202,4 +5202,104 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'ids-anew-after-a-rollout',
+    breaks:
+      'After a rollout the ids of requests begin where those of the rollout before have begun.',
+    file: 'src/upstream/handed-connection.ts',
+    foundBy: 'simulation',
+    promise: 'rollout',
+    edits: [{ find: 'return nextId + idsOfFormer;', replace: 'return 1 + idsOfFormer;' }],
+  },
+  {
+    id: 'breaker-anew-after-a-rollout',
+    breaks: 'The breaker of a server is closed after a rollout, whatever it was.',
+    file: 'src/supervise/standing.ts',
+    foundBy: 'simulation',
+    promise: 'rollout',
+    edits: [{ find: 'this.breaker.restore(breaker);', replace: 'void breaker;' }],
+  },
+  {
+    id: 'restart-budget-anew-after-a-rollout',
+    breaks: 'What a server has spent of its restart budget is forgotten in a rollout.',
+    file: 'src/supervise/handed-supervision.ts',
+    foundBy: 'simulation',
+    promise: 'restart-budget',
+    edits: [
+      {
+        find: 'failures: handed.failedAgoMs.map((ms) => now - ms),',
+        replace: 'failures: [],',
+      },
+    ],
+  },
+  {
+    id: 'fence-time-not-counted',
+    breaks:
+      'The time between the writing of the state and its use is not counted: failures stay young, and cached results hold longer.',
+    file: 'src/host/handover/aged-state.ts',
+    foundBy: 'simulation',
+    promise: 'rollout',
+    rules: ['restart-budget', 'cache-rules'],
+    edits: [{ find: 'if (ms <= 0)', replace: 'if (ms >= 0)' }],
+  },
+  {
+    id: 'generation-anew-after-a-rollout',
+    breaks: 'The generations of a server begin anew after a rollout.',
+    file: 'src/supervise/standing.ts',
+    foundBy: 'simulation',
+    promise: 'generations',
+    edits: [
+      {
+        find: 'this.generation = Math.max(this.generation, generation);',
+        replace: 'void generation;',
+      },
+    ],
+  },
+  {
+    id: 'late-answers-lost-in-a-rollout',
+    breaks: 'The next process drops the answers to calls of the process before.',
+    file: 'src/upstream/former-messages.ts',
+    foundBy: 'simulation',
+    promise: 'rollout',
+    rules: ['one-answer'],
+    edits: [{ find: 'contain(() => this.#former.heard(line), ignored);', replace: 'void line;' }],
+  },
+  {
+    id: 'unread-bytes-lost-in-a-rollout',
+    breaks: 'What was read of a server and not handled does not go along in a rollout.',
+    file: 'src/upstream/stdio/handed-child.ts',
+    foundBy: 'simulation',
+    promise: 'rollout',
+    rules: ['one-answer', 'right-answer', 'rollout'],
+    edits: [
+      {
+        find: 'stdout.restore(state.stdout, unread);',
+        replace: 'stdout.restore(state.stdout, unread.subarray(0, 0));',
+      },
+    ],
+  },
+  {
+    id: 'cached-results-of-another-entry',
+    breaks:
+      'What was cached of a server goes along in a rollout although its entry in the config is another one.',
+    file: 'src/host/servers/server.ts',
+    foundBy: 'simulation',
+    promise: 'cache-rules',
+    edits: [
+      {
+        find: 'return spec === specHash && (results ?? resultsMark(this.config)) === resultsMark(this.config);',
+        replace: 'return true;',
+      },
+    ],
+  },
+  {
+    id: 'started-beside-a-handed-process',
+    breaks:
+      'A server that a config brings back is started while its process, which was handed over, is being ended.',
+    file: 'src/host/servers/registry.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/host/handover/hand-over.test.ts'],
+    edits: [{ find: 'if (ending !== undefined) server.waitFor(ending);', replace: '' }],
+  },
 ];

@@ -29,7 +29,7 @@ and checks every rule at every step. Exits with 1 if one was broken.
 Example: npm run simulate -- --seed 42 --minutes 3 --trace
 HOLDFAST_BUILD=DIR runs another build than dist/.`;
 
-const published = { seeds: 1_000, minutes: 10, limitSeconds: 120 };
+const published = { seeds: 1_000, minutes: 10, limitSeconds: 180 };
 /** Fewer seeds than this need not have met every kind of fault. */
 const enoughSeeds = 200;
 

@@ -87,6 +87,7 @@ export class Operators {
     const { fleet } = this.#reign;
     const applied: Promise<void>[] = [];
     for (let times = this.#dice.chance(0.25) ? 2 : 1; times > 0; times -= 1) {
+      if (this.#isOver) break;
       const { draft } = this.#judge.configs.last;
       applied.push(this.apply(fleet.configOf(nextDraft(draft, this.#dice))));
       if (times > 1) await this.#reign.tether.pause(this.#dice.between(0, 2_000));

@@ -10,6 +10,7 @@ import type { Violated } from './call-rules.ts';
 import type { CallRecord } from './calls.ts';
 import { LifeRules } from './life-rules.ts';
 import { type Circuit, type Passage, ProbeRules } from './probe-rules.ts';
+import { type Standing, standingOf } from './rollout-rules.ts';
 import { ServerRules } from './server-rules.ts';
 import type { SimChild } from './sim-child.ts';
 import type { Tether } from './tether.ts';
@@ -37,6 +38,8 @@ export class ProcessRules {
   /** At the moment at which its state was written down. */
   #written: ReadonlyMap<string, LifeRules> = new Map();
   #circuits: ReadonlyMap<string, Circuit> = new Map();
+  /** Of its servers, at that moment. */
+  standings: ReadonlyMap<string, Standing> = new Map();
   #isFormer = false;
   host: HostCore | undefined;
   /** The process after it was killed, and it with its servers is on its own. */
@@ -92,6 +95,8 @@ export class ProcessRules {
     const present = [...this.#lives].filter(([name]) => this.host?.get(name) !== undefined);
     this.#written = new Map(present.map(([name, life]) => [name, life.copy()]));
     this.#circuits = this.probes.written;
+    const servers = this.host?.servers() ?? [];
+    this.standings = new Map(servers.map((server) => [server.name, standingOf(server)]));
   }
 
   /** The next process has what was given. */

@@ -4,12 +4,26 @@
 // happens (sim-program, sim-child, sim-database); that nothing begins anew is judged by the rules of a process.
 
 import type { HostCore } from '../../src/host/host-core.ts';
+import type { Server } from '../../src/host/servers/server.ts';
 import type { Violated } from './call-rules.ts';
 import { type CallRecord, describe } from './calls.ts';
+import type { Circuit } from './probe-rules.ts';
 import type { ProcessRules } from './process-rules.ts';
 import type { HandedAll, Serving } from './serving.ts';
 import type { SimChild } from './sim-child.ts';
 import type { World } from './world.ts';
+
+/** What is known of a server, whatever its process does. */
+export interface Standing {
+  readonly circuit: Circuit;
+  readonly isEjected: boolean;
+  readonly generation: number;
+}
+
+export function standingOf({ supervisor }: Server): Standing {
+  const { breaker, phase, generation } = supervisor;
+  return { circuit: breaker.circuit, isEjected: phase.kind === 'ejected', generation };
+}
 
 /** A server of the process before, when the fence was drawn. */
 interface Ready {
@@ -46,6 +60,32 @@ export class RolloutRules {
     for (const { server, child } of ready) {
       if (!child.isSound || child.isBeingClosed || pids.has(child.pid)) continue;
       this.#violated('rollout', `${server} ${child.pid} was ready at the fence and was not given`);
+    }
+  }
+
+  /** What is known of each server goes along: asked as soon as the next process has read it. */
+  goAlong(
+    written: ReadonlyMap<string, Standing>,
+    { host }: Serving,
+    isSame: (name: string) => boolean,
+  ): void {
+    for (const [name, before] of written) {
+      const server = host.get(name);
+      if (server === undefined) continue;
+      const { circuit, isEjected, generation } = standingOf(server);
+      // Of another program the generations go on, which its next start shows.
+      if (!isSame(name)) continue;
+      if (generation < before.generation) {
+        this.#violated('rollout', `${name}: generation ${generation} follows ${before.generation}`);
+      }
+      // The time of an open circuit may have come.
+      const isOver = before.circuit === 'open' && circuit === 'half_open';
+      if (circuit !== before.circuit && !isOver) {
+        this.#violated('rollout', `${name}: its circuit was ${before.circuit} and is ${circuit}`);
+      }
+      if (before.isEjected && !isEjected) {
+        this.#violated('rollout', `${name} was ejected and is not`);
+      }
     }
   }
 

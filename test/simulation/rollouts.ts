@@ -208,7 +208,7 @@ export class Rollouts {
     handing: Promise<HandedAll>,
     incumbent: Serving,
   ): Promise<Successor> {
-    const { world } = this.#reign;
+    const { world, realm } = this.#reign;
     let next = first;
     for (let lost = 0; ; lost += 1) {
       const mayBeLost = () => lost < 3 && world.faults.occurs('successor-lost-behind-fence');
@@ -219,6 +219,7 @@ export class Rollouts {
         const given = new Set(handed.given.map(({ server }) => server));
         next.serving.rules.inherit({ from: incumbent.rules, isSame, given });
         const adopted = next.serving.restore(handed);
+        realm.judge.rollouts.goAlong(incumbent.rules.standings, next.serving, isSame);
         await this.#reign.tether.pause(this.#dice.between(0, 100));
         if (!mayBeLost()) {
           next.serving.begin();

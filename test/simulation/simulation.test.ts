@@ -79,6 +79,10 @@ describe('the host in a simulated world', () => {
     expect(broken('kept-records')).toEqual([]);
   });
 
+  it('keeps servers, calls and what is known over rollouts at any moment, also with lost successors #rollout', () => {
+    expect(broken('rollout')).toEqual([]);
+  });
+
   it('breaks no rule that is not named above', () => {
     expect(all.findings()).toEqual([]);
   });
@@ -91,7 +95,7 @@ describe('the host in a simulated world', () => {
     expect(broken('live-config')).toEqual([]);
   });
 
-  it('has changed configs, been killed and ended, and been asked again under keys', () => {
+  it('has changed configs, been killed, ended and rolled out, and been asked again under keys', () => {
     const missing = [...all.happenings()].filter(([, times]) => times === 0);
     expect(missing).toEqual([]);
   });

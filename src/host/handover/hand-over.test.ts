@@ -205,6 +205,23 @@ describe('a host that is handed over', () => {
     expect(first.servers.a.children.map(({ isGone }) => isGone)).toEqual([true, false]);
   });
 
+  it('starts a server that a config brings back later only after its former process has ended #rollout', async () => {
+    const first = newGateway({ a: plain, b: plain });
+    const slow = first.legacy().request('tools/call', call('a__slow'));
+    await settled();
+    const next = await nextHost(first as never, { b: plain }, { undeclared: plain });
+    const mcpServers = { a: { command: '/bin/a', lazy: false }, b: { command: '/bin/b' } };
+    await next.host.apply({ mcpServers });
+    await next.clock.advanceAsync(1_000);
+    expect(next.others?.children).toHaveLength(0);
+    const [old] = first.servers.a.children;
+    old?.answer(old.last('tools/call'), text('late'));
+    await settled();
+    expect(slow.result).toEqual(text('late'));
+    await next.clock.advanceAsync(1_000);
+    expect([old?.isGone, next.others?.children.length]).toEqual([true, 1]);
+  });
+
   it('ends the process of a server that is no longer in the config', async () => {
     const first = newGateway({ a: plain, b: plain });
     await first.host.call('a', 't');

@@ -58,7 +58,7 @@ export function restoreHost(
     const unused = ids.flatMap((id) => take(id) ?? []);
     const ended = Promise.all(unused.map((each) => endConnection(given, one.name, each)));
     ending.push(ended);
-    if (unused.length > 0) server?.waitFor(ended.then(ignored));
+    if (unused.length > 0) registry.endsHanded(one.name, ended.then(ignored));
   }
   for (const connection of left.values()) connection.refused?.(unnamed());
   return {

@@ -6,8 +6,6 @@ import { hash } from 'node:crypto';
 import type { ServerConfig } from '../../config/schema.ts';
 
 export function resultsMark({ trusted, tools }: Pick<ServerConfig, 'trusted' | 'tools'>): string {
-  const sorted = Object.keys(tools)
-    .sort()
-    .map((name) => [name, tools[name]]);
+  const sorted = Object.entries(tools).sort(([one], [other]) => (one < other ? -1 : 1));
   return hash('sha256', JSON.stringify([trusted, sorted])).slice(0, 16);
 }

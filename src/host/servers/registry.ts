@@ -39,6 +39,8 @@ export class Registry {
   readonly #parts: RegistryParts;
   /** Those of the config, and those that were added, until they are removed. */
   readonly #servers = new Map<string, Server>();
+  /** Of connections that were handed over and are not used, by name, until they have ended: not more than came along. */
+  readonly #handedEnding = new Map<string, Promise<void>>();
   /** Those that were taken out, until they have ended. */
   readonly #leaving = new Map<Server, Promise<void>>();
   /** Places of the names of the config; those that are not in it come after them. */
@@ -104,6 +106,8 @@ export class Registry {
   #enter(name: string, config: ServerConfig): Server {
     const server = new Server(name, config, this.#partsOf(name));
     this.#servers.set(name, server);
+    const ending = this.#handedEnding.get(name);
+    if (ending !== undefined) server.waitFor(ending);
     this.#all = undefined;
     this.#parts.server.events.emit({ kind: 'registered', server: name, lazy: config.lazy });
     if (!config.lazy) server.slots.pin(true);
@@ -135,6 +139,18 @@ export class Registry {
       this.#parts.news.serversChanged({ added: made, removed: gone, replaced, isReordered });
     }
     return made;
+  }
+
+  /**
+   * A connection that was handed over under this name is not used and is being ended: the server of this name is not
+   * started before, also if a config brings it only then.
+   */
+  endsHanded(name: string, ended: Promise<void>): void {
+    this.#servers.get(name)?.waitFor(ended);
+    const all = Promise.all([this.#handedEnding.get(name), ended]).then(() => {
+      if (this.#handedEnding.get(name) === all) this.#handedEnding.delete(name);
+    });
+    this.#handedEnding.set(name, all);
   }
 
   /** It gets no new calls; running ones may end. */

@@ -5065,4 +5065,62 @@ export const patches: readonly Patch[] = [
       },
     ],
   },
+  {
+    id: 'former-leaves-early',
+    breaks: 'A process leaves as soon as another one serves, and its calls with it.',
+    file: 'src/cli/gateway/rollout/succession.ts',
+    foundBy: 'chaos',
+    promise: 'rollout',
+    rules: ['lost'],
+    edits: [
+      {
+        find: 'ended.then(told).then(this.#replace)',
+        replace: 'Promise.resolve().then(told).then(this.#replace)',
+      },
+    ],
+  },
+  {
+    id: 'answer-not-passed-on',
+    breaks:
+      'What a server answers to calls of the process before is read by the next one, and dropped.',
+    file: 'src/upstream/former-messages.ts',
+    foundBy: 'chaos',
+    promise: 'rollout',
+    rules: ['rollout'],
+    edits: [{ find: 'this.heard(message.bytes);\n    return true;', replace: 'return true;' }],
+  },
+  {
+    id: 'passed-connection-kept',
+    breaks:
+      'The pid-holder keeps a connection open that it has passed to a process which was killed before it took it.',
+    file: 'src/rollout/holder/serving-process.ts',
+    foundBy: 'tests',
+    promise: 'pid-holder',
+    tests: ['test/integration/holder-handles.test.ts'],
+    edits: [{ find: 'for (const sent of this.#unsent) sent();', replace: '' }],
+  },
+  {
+    id: 'hangup-ends-a-start',
+    breaks: 'SIGHUP ends a gateway that still loads, and is no rollout.',
+    file: 'src/cli/interrupt.ts',
+    foundBy: 'tests',
+    promise: 'pid-holder',
+    tests: ['src/cli/interrupt.test.ts'],
+    edits: [
+      {
+        find: 'if (this.#hangup === undefined) this.#isHungUp = true;',
+        replace: "if (this.#hangup === undefined) this.#came(from, 'SIGHUP');",
+      },
+    ],
+  },
+  {
+    id: 'idle-despite-former',
+    breaks:
+      'A server is stopped for want of work while a call of the process before still runs there.',
+    file: 'src/host/handover/server-handing.ts',
+    foundBy: 'tests',
+    promise: 'rollout',
+    tests: ['src/host/handover/hand-over.test.ts'],
+    edits: [{ find: 'if (connection !== undefined) heldByFormer(slot, connection);', replace: '' }],
+  },
 ];

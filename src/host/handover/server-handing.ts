@@ -2,7 +2,7 @@
 // written down, and the next process goes on with it as if it had always had it. What belongs to another spec
 // than the next process has is not used there, except for the generation, which never goes back.
 
-import { contain } from '../../kernel/contain.ts';
+import { contain, ignored } from '../../kernel/contain.ts';
 import type { Noise } from '../../observe/events.ts';
 import type { ConnectionSlot } from '../connections/connection-slot.ts';
 import type { ConnectionMaker } from '../servers/connection-maker.ts';
@@ -179,5 +179,14 @@ function restoreSlot(
   }
   const leases = isPinChanged ? { ...supervisor.leases, pinned: false } : supervisor.leases;
   slot.supervisor.restore({ ...supervisor, leases }, connection !== undefined);
+  if (connection !== undefined) heldByFormer(slot, connection);
   return adopted;
+}
+
+/** A server is in use as long as the process before this one may have calls there. */
+function heldByFormer({ supervisor }: ConnectionSlot, { former }: RestoredConnection): void {
+  if (former?.over === undefined || !former.mayHaveCalls) return;
+  const { leases } = supervisor;
+  leases.hold();
+  former.over.finally(() => leases.release()).catch(ignored);
 }

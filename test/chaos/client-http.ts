@@ -14,6 +14,7 @@ import {
   requestFrame,
 } from './dialects.ts';
 import { type AnswerSeen, type History, monotonicMs } from './history.ts';
+import { readMessages } from './message-stream.ts';
 import type { Order } from './order.ts';
 import { type Identity, MarkReader } from './principals/identity.ts';
 import { OwnRoots } from './roots.ts';
@@ -292,40 +293,3 @@ export class HttpClient implements Client {
 
 /** A message on a standing stream was made no longer ago. */
 const strayMs = 1000;
-
-/** Every message of a response, whether it comes alone or in a stream of events. */
-function readMessages(
-  response: IncomingMessage,
-  heard: (message: Message) => void,
-  ended = () => {},
-  identified: (id: string) => void = () => {},
-): void {
-  const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
-  let text = '';
-  response.setEncoding('utf8');
-  response.on('data', (chunk: string) => {
-    text += chunk;
-    if (!isStream) return;
-    const blocks = text.split('\n\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) hearBlock(block, heard, identified);
-  });
-  response.on('end', () => {
-    if (!isStream && text.startsWith('{')) heard(JSON.parse(text));
-  });
-  response.on('error', () => {}); // it is broken off; "close" follows
-  response.on('close', ended);
-}
-
-function hearBlock(
-  block: string,
-  heard: (message: Message) => void,
-  identified: (id: string) => void,
-): void {
-  const all = block.split('\n');
-  const id = all.find((line) => line.startsWith('id:'));
-  if (id !== undefined) identified(id.slice(3).trim());
-  const lines = all.filter((line) => line.startsWith('data:'));
-  const data = lines.map((line) => line.slice(5).trimStart()).join('\n');
-  if (data !== '') heard(JSON.parse(data));
-}

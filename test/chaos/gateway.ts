@@ -7,8 +7,10 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { workingPid } from '../support/serving-process.ts';
 import { within } from './client.ts';
 import { EndsLog } from './ends-log.ts';
+import { descriptorsOf } from './process-list.ts';
 
 export interface GatewayHome {
   readonly build: string;
@@ -196,9 +198,11 @@ export class Gateway {
   }
 
   get inspector(): string {
-    // The pid-holder has one, too, and is the first to say so.
+    // The pid-holder has one, too, and so had every successor that is gone by now.
     const told = [...this.#stderr.join('').matchAll(/^Debugger listening on (ws:\S+)$/gm)];
-    const address = told.at(-1)?.[1];
+    const open = descriptorsOf(workingPid(this.pid));
+    const isOpen = (address = '') => open.includes(`tcp ${new URL(address).port}-0 state 0A`);
+    const address = told.map(([, one]) => one).findLast(isOpen);
     if (address === undefined) throw new Error('the gateway has no inspector');
     return address;
   }

@@ -5302,4 +5302,38 @@ export const patches: readonly Patch[] = [
     tests: ['src/host/handover/hand-over.test.ts'],
     edits: [{ find: 'if (ending !== undefined) server.waitFor(ending);', replace: '' }],
   },
+  {
+    id: 'former-leaves-early',
+    breaks: 'A process leaves as soon as another one serves, and its calls with it.',
+    file: 'src/cli/gateway/rollout/succession.ts',
+    foundBy: 'chaos',
+    promise: 'rollout',
+    rules: ['lost'],
+    edits: [
+      {
+        find: 'ended.then(told).then(this.#replace)',
+        replace: 'Promise.resolve().then(told).then(this.#replace)',
+      },
+    ],
+  },
+  {
+    id: 'answer-not-passed-on',
+    breaks:
+      'What a server answers to calls of the process before is read by the next one, and dropped.',
+    file: 'src/upstream/former-messages.ts',
+    foundBy: 'chaos',
+    promise: 'rollout',
+    rules: ['rollout'],
+    edits: [{ find: 'this.heard(message.bytes);\n    return true;', replace: 'return true;' }],
+  },
+  {
+    id: 'passed-connection-kept',
+    breaks:
+      'The pid-holder keeps a connection open that it has passed to a process which was killed before it took it.',
+    file: 'src/rollout/holder/serving-process.ts',
+    foundBy: 'tests',
+    promise: 'pid-holder',
+    tests: ['test/integration/holder-handles.test.ts'],
+    edits: [{ find: 'for (const sent of this.#unsent) sent();', replace: '' }],
+  },
 ];

@@ -1,4 +1,4 @@
-// Unit tests, and those of a database on disk and of a real NATS server, on a copy of the source with a bug in it: every file below src/ is read from the folder
+// Unit tests, and those of a database on disk, of a real NATS server and of handles in a pid-holder, on a copy of the source with a bug in it: every file below src/ is read from the folder
 // that HOLDFAST_SOURCE names. The tests themselves, and where they look for things, are those of here.
 
 import { readFileSync } from 'node:fs';
@@ -27,6 +27,7 @@ export default defineConfig({
       'src/**/*.test.ts',
       'test/integration/sqlite-{acknowledged,own-files}.test.ts',
       'test/integration/nats-kept-time.test.ts',
+      'test/integration/holder-handles.test.ts',
     ],
     pool: 'threads',
   },

@@ -95,6 +95,23 @@ describe('a host that is handed over', () => {
     expect(restartsOf(next)).toBe(0);
   });
 
+  it('is in use as long as a call of the process before runs there, however long that takes #rollout', async () => {
+    const scripts = { a: plain };
+    const config = { a: { keepAliveMs: 10_000 } };
+    const first = newGateway(scripts, { config });
+    const slow = first.legacy().request('tools/call', call('a__slow'));
+    await settled();
+    const next = await nextHost(first, scripts, { config });
+    await next.clock.advanceAsync(60_000);
+    const { child } = first.servers.a;
+    expect(child.isGone).toBe(false);
+    child.answer(child.last('tools/call'), text('late'));
+    await settled();
+    expect(slow.result).toEqual(text('late'));
+    await next.clock.advanceAsync(11_000);
+    expect(child.isGone).toBe(true);
+  });
+
   it('is idle out by the next process only', async () => {
     const scripts = { a: plain };
     const config = { a: { keepAliveMs: 10_000 } };

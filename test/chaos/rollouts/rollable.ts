@@ -11,7 +11,7 @@ export interface Rollable {
   readonly ask?: () => Promise<number | null>;
   /** All that its processes have said on stderr. */
   readonly said: () => string;
-  /** Does something that may end it: `harm` resolves when it was an end to since when, or to undefined. */
+  /** Does something that may end it: `harm` resolves to the time since when that was an end, undefined if it was none. */
   readonly endures: (way: string, harm: () => Promise<number | undefined>) => Promise<void>;
   /** Resolves when another serving process serves after the death of one. */
   readonly servesAgain: () => Promise<unknown>;

@@ -115,7 +115,7 @@ describe.each(['embedded', 'nats'] as const)(
         requestedSchema: { type: 'object', properties: { answer: { type: 'string' } } },
       };
       const args = { method: 'elicitation/create', params, nonce: 'ask' };
-    const running = worker.call('own__ask', args);
+      const running = worker.call('own__ask', args);
       await asked;
       await rollOut();
       await worker.call('own__echo', { text: 'by the next' });

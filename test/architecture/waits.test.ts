@@ -45,6 +45,8 @@ const reasons: Readonly<Record<string, string>> = {
   'test/rollout/kill-one.ts': 'the moment of a kill is drawn by dice',
   'test/rollout/kills.ts': 'two seconds are what is promised',
   'test/integration/rollout-stdio-gateway.test.ts': load,
+  'test/integration/rollout-hanging-successor.test.ts': 'text of a program that hangs',
+  'test/support/steady-calls.ts': load,
   'test/support/link-relay.ts': 'a slow network',
   'test/support/replicas.ts': 'a balancer that looks at /readyz again and again',
   'test/chaos/client.ts': load,

@@ -1,13 +1,17 @@
 // A successor that is killed behind the fence, when everything has been handed over to it and it has not taken over:
 // another one is given the same, and no client notices. Only if several in a row are lost is it as after a crash.
 
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { openWindow, statusOf } from '../support/connect-window.ts';
 import { faultyStdio, temporaryFolder } from '../support/faulty.ts';
 import { GatewayHome } from '../support/gateway-home.ts';
 import { HttpClient } from '../support/gateway-http-client.ts';
-import { type InstalledGateway, installedGateway } from '../support/installed-program.ts';
+import {
+  type InstalledGateway,
+  installedBefore,
+  installedGateway,
+} from '../support/installed-program.ts';
 import { executions } from '../support/ledger.ts';
 import { servingPid } from '../support/serving-process.ts';
 import { until } from '../support/until.ts';
@@ -34,10 +38,7 @@ if (process.env.HOLDFAST_HOLDER?.endsWith(':successor')) {
 `;
 
 async function installDying({ main }: InstalledGateway, mark: string): Promise<void> {
-  const text = await readFile(main, 'utf8');
-  const at = text.indexOf('\n', text.startsWith('#!') ? text.indexOf('\n') + 1 : 0) + 1;
-  await writeFile(`${main}.new`, text.slice(0, at) + dies(mark) + text.slice(at));
-  await rename(`${main}.new`, main);
+  await installedBefore(main, dies(mark));
 }
 
 const childrenOf = async (home: GatewayHome): Promise<unknown[]> =>

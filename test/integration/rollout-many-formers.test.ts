@@ -10,6 +10,7 @@ import type { Json } from '../support/gateway-stdio-client.ts';
 import { executions } from '../support/ledger.ts';
 import { servingPids } from '../support/serving-process.ts';
 import { newFolder } from '../support/sqlite-place.ts';
+import { steadyCalls } from '../support/steady-calls.ts';
 import { until } from '../support/until.ts';
 import { type FixtureServer, serverKind, startServer } from './matrix/fixture-server.ts';
 
@@ -18,30 +19,6 @@ beforeAll(async () => {
   fixture = await startServer(serverKind('sdk-2-legacy', 'stdio'));
 });
 afterAll(() => fixture?.[Symbol.asyncDispose]());
-
-/** Calls one after the other, until it is told to stop: the nonces of all. */
-function calling(name: string, call: (args: object) => Promise<Json>) {
-  let isOver = false;
-  const made: string[] = [];
-  const done = (async () => {
-    while (!isOver) {
-      const nonce = `${name}-${made.length}`;
-      made.push(nonce);
-      const answer = JSON.stringify(await call({ nonce, key: nonce, amount: 1 }));
-      if (!answer.includes(`"key":"${nonce}"`)) throw new Error(`${nonce}: ${answer}`);
-      // The processes that take over need the processor, too.
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    return made;
-  })();
-  // Whoever waits for it hears of a failure.
-  done.catch(() => {});
-  const stop = () => {
-    isOver = true;
-    return done;
-  };
-  return { made, stop };
-}
 
 describe('rollouts in quick succession', () => {
   it('have four former processes at once under load, and a fifth one waits for one of them #rollout', async () => {
@@ -55,9 +32,9 @@ describe('rollouts in quick succession', () => {
     const session = await client.session();
     await session.call('own__add', { nonce: 'first', key: 'first', amount: 1 });
     const loads = [
-      calling('session', (args) => session.call('own__add', args)),
-      calling('modern', (args) => client.call('own__add', args)),
-      calling('window', (args) => window.call('own__add', args)),
+      steadyCalls('session', (args) => session.call('own__add', args)),
+      steadyCalls('modern', (args) => client.call('own__add', args)),
+      steadyCalls('window', (args) => window.call('own__add', args)),
     ];
     const formers = ['a', 'b', 'c', 'd'].map((name) => `former-${name}`);
     const answers: Promise<Json>[] = [];

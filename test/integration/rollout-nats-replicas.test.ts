@@ -9,34 +9,13 @@ import { executions } from '../support/ledger.ts';
 import { Replicas } from '../support/replicas.ts';
 import { servingPids } from '../support/serving-process.ts';
 import { newFolder } from '../support/sqlite-place.ts';
+import { steadyCalls } from '../support/steady-calls.ts';
 import { until } from '../support/until.ts';
 
 const adds = (nonce: string, ms?: number) => ({
   ...{ nonce, key: nonce, amount: 1 },
   ...(ms !== undefined && { fault: { kind: 'late', ms } }),
 });
-
-/** Calls one after the other, until it is told to stop: the nonces of all. */
-function calling(name: string, call: (args: object) => Promise<Json>) {
-  let isOver = false;
-  const made: string[] = [];
-  const done = (async () => {
-    while (!isOver) {
-      const nonce = `${name}-${made.length}`;
-      made.push(nonce);
-      const answer = JSON.stringify(await call(adds(nonce)));
-      if (!answer.includes(`"key":"${nonce}"`)) throw new Error(`${nonce}: ${answer}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    return made;
-  })();
-  done.catch(() => {});
-  const stop = () => {
-    isOver = true;
-    return done;
-  };
-  return { stop };
-}
 
 describe('replicas on one NATS server', () => {
   it('are rolled over one after the other under load #rollout #replicas', async () => {
@@ -50,8 +29,8 @@ describe('replicas on one NATS server', () => {
     const session = await client.session();
     await session.call('own__add', adds('first'));
     const loads = [
-      calling('modern', (args) => client.call('own__add', args)),
-      calling('session', (args) => session.call('own__add', args)),
+      steadyCalls('modern', (args) => client.call('own__add', args)),
+      steadyCalls('session', (args) => session.call('own__add', args)),
     ];
     const begun: Promise<Json>[] = [];
     for (const [at, { home }] of replicas.all.entries()) {

@@ -33,11 +33,11 @@ type ByRole = Map<string, Account>;
 
 export class SessionAccounts {
   readonly #parts: SessionAccountsParts;
-  /** Under budgets that may have changed since. */
+  /** Under budgets that may have changed since; each as long as its client is. */
   readonly #accounts = new WeakMap<CountedClient, ByRole>();
   /** Of the process before, by the keys of clients: until they are gone, or none has called in time; at most `maxHanded`. */
   readonly #handed = new Map<string, ByRole>();
-  /** Keys of those whose clients have called here; each is in `#handed`. */
+  /** Keys of those whose clients have called here; at most those of `#handed`. */
   readonly #claimed = new Set<string>();
   /** When those whose clients have not called are forgotten. */
   #unclaimedUntil = Number.POSITIVE_INFINITY;

@@ -24,8 +24,10 @@ export class InstalledFiles {
   readonly #path: string;
   /** Where it led when this process was started; undefined: nowhere any more. */
   readonly #real: string | undefined;
-  /** Of these few at the start. */
-  readonly #marks: string;
+  /** Of these few, as they were when the program was last seen to be the same as at the start. */
+  #marks: string;
+  /** Of the files at the start, once they were looked at. */
+  #print: string | undefined;
   #last: { readonly marks: string; readonly look: InstalledLook } | undefined;
 
   /** `path` is the file that the program was started by (main.js). */
@@ -50,6 +52,9 @@ export class InstalledFiles {
       const [, , packageText] = marks.split('\n');
       const print = [packageText, await textsOf([main, ...paths])].join('\n');
       const look = { kind: 'print', print } as const;
+      // Something else was written to the folder.
+      if (print === this.#print) this.#marks = marks;
+      this.#print ??= print;
       this.#last = { marks, look };
       return look;
     } catch (error) {
@@ -60,7 +65,10 @@ export class InstalledFiles {
     }
   }
 
-  /** Whether main.js, its folder or package.json are others than at the start, or are missing. Answers at once. */
+  /**
+   * Whether main.js, its folder or package.json are others than when the program was last seen to be the same as at the
+   * start, or are missing. Answers at once.
+   */
   get hasChanged(): boolean {
     return marksNow(this.#path) !== this.#marks;
   }

@@ -30,6 +30,15 @@ const flaws = [
     async (main: string) => replaced(main, `process.kill(process.pid, 'SIGKILL');`),
     'SIGKILL',
   ],
+  [
+    'writes to the channel of the pid-holder what is no message',
+    async (main: string) =>
+      replaced(
+        main,
+        `import { writeSync } from 'node:fs'; writeSync(3, 'not json\\n'); process.exit(7);`,
+      ),
+    'exit code 7',
+  ],
   ['is no program', async (main: string) => replaced(main, 'import {'), 'exit code 1'],
   [
     'can be changed by others',

@@ -43,6 +43,9 @@ async function rollout(invocation: Invocation): Promise<number> {
     const told = await orInterrupted(shell, instance.rollout());
     live.clear();
     if (told.kind === 'failed') {
+      if (told.reason === 'shutdown') {
+        throw new Fault('unavailable', `the rollout was given up: ${told.detail}`);
+      }
       const detail = `the rollout has failed, and the version before serves on: ${told.detail}`;
       throw new Fault('unavailable', detail);
     }

@@ -33,6 +33,8 @@ export function openRollouts(
 
 function reportText(result: Rolled | Extract<RolloutOutcome, { readonly kind: 'failed' }>): string {
   if (result.kind === 'failed') {
+    if (result.cause.reason === 'shutdown')
+      return `the rollout was given up: ${result.cause.detail}`;
     return `the rollout has failed, and this version serves on: ${result.cause.detail}`;
   }
   return `holdfast ${result.to} has taken over from ${result.from}`;

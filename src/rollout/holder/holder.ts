@@ -114,6 +114,11 @@ export class Holder {
     else this.#current.kill('SIGQUIT');
   }
 
+  /** It is shown, and nothing ends. */
+  unexpected(error: unknown): void {
+    this.#parts.complain(`internal error in the pid-holder: ${textOf(error)}`);
+  }
+
   #startFirst(): void {
     const started = this.#started('first');
     this.#current = started;
@@ -132,7 +137,7 @@ export class Holder {
       (asked, handle) =>
         contain(
           () => this.#heard(started, asked, handle),
-          (error) => this.#parts.complain(`internal error in the pid-holder: ${textOf(error)}`),
+          (error) => this.unexpected(error),
         ),
     );
     this.#kept.add(started);

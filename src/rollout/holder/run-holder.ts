@@ -31,6 +31,9 @@ export async function runHolder(program: string, args: readonly string[]): Promi
     });
   }
   process.on('SIGQUIT', () => holder.quit());
+  // Such as a line of a serving process that is no message, which Node reads before anybody here does. Everything of the
+  // instance hangs on this process, and the serving process that does such things is found out by its silence.
+  process.on('uncaughtException', (error) => holder.unexpected(error));
   end(await holder.run());
 }
 

@@ -32,8 +32,8 @@ export interface OutboxListener {
 const gatherBytes = 16 * 1024;
 /** A joined write stays below this, so that few frames are "maybe" when a pipe breaks. */
 const joinBytes = 64 * 1024;
-/** A pipe is given up only if the write under way ends by then. */
-const lastWriteMs = 5_000;
+/** A pipe is given up only if the write under way ends by then: until then nothing new begins at any server. */
+const lastWriteMs = 700;
 
 export class Outbox {
   readonly #pipe: Pipe;

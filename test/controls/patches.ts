@@ -5066,17 +5066,14 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
-    id: 'former-leaves-early',
-    breaks: 'A process leaves as soon as another one serves, and its calls with it.',
-    file: 'src/cli/gateway/rollout/succession.ts',
+    id: 'busy-connection-given',
+    breaks: 'A connection goes to the next process although a call on it is not answered yet.',
+    file: 'src/downstream/http/rollout/former-front.ts',
     foundBy: 'chaos',
     promise: 'rollout',
     rules: ['lost'],
     edits: [
-      {
-        find: 'ended.then(told).then(this.#replace)',
-        replace: 'Promise.resolve().then(told).then(this.#replace)',
-      },
+      { find: 'const isIdle = use?.open === 0', replace: 'const isIdle = true || use?.open === 0' },
     ],
   },
   {

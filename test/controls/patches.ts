@@ -5336,4 +5336,15 @@ export const patches: readonly Patch[] = [
     tests: ['test/integration/holder-handles.test.ts'],
     edits: [{ find: 'for (const sent of this.#unsent) sent();', replace: '' }],
   },
+  {
+    id: 'busy-connection-given',
+    breaks: 'A connection goes to the next process although a call on it is not answered yet.',
+    file: 'src/downstream/http/rollout/former-front.ts',
+    foundBy: 'chaos',
+    promise: 'rollout',
+    rules: ['lost'],
+    edits: [
+      { find: 'const isIdle = use?.open === 0', replace: 'const isIdle = true || use?.open === 0' },
+    ],
+  },
 ];

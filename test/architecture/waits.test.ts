@@ -33,7 +33,6 @@ const reasons: Readonly<Record<string, string>> = {
   'test/crash/home.ts': 'gives up a start that hangs',
   'test/crash/kills.ts': 'the moment of a kill is drawn by dice',
   'test/crash/orphans.ts': 'two seconds are what is promised',
-  'test/integration/holder-handles.test.ts': program,
   'test/support/signalled-at-claim.ts': 'a signal arrives between two messages of a successor',
   'test/fuzz/raw-socket.ts': 'a socket that stays silent is a finding',
   'test/fleet/callers.ts': load,

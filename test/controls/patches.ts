@@ -5066,27 +5066,6 @@ export const patches: readonly Patch[] = [
     ],
   },
   {
-    id: 'busy-connection-given',
-    breaks: 'A connection goes to the next process although a call on it is not answered yet.',
-    file: 'src/downstream/http/rollout/former-front.ts',
-    foundBy: 'chaos',
-    promise: 'rollout',
-    rules: ['lost'],
-    edits: [
-      { find: 'const isIdle = use?.open === 0', replace: 'const isIdle = true || use?.open === 0' },
-    ],
-  },
-  {
-    id: 'answer-not-passed-on',
-    breaks:
-      'What a server answers to calls of the process before is read by the next one, and dropped.',
-    file: 'src/upstream/former-messages.ts',
-    foundBy: 'chaos',
-    promise: 'rollout',
-    rules: ['rollout'],
-    edits: [{ find: 'this.heard(message.bytes);\n    return true;', replace: 'return true;' }],
-  },
-  {
     id: 'passed-connection-kept',
     breaks:
       'The pid-holder keeps a connection open that it has passed to a process which was killed before it took it.',

@@ -5306,9 +5306,9 @@ export const patches: readonly Patch[] = [
     id: 'former-leaves-early',
     breaks: 'A process leaves as soon as another one serves, and its calls with it.',
     file: 'src/cli/gateway/rollout/succession.ts',
-    foundBy: 'chaos',
+    foundBy: 'tests',
     promise: 'rollout',
-    rules: ['lost'],
+    tests: ['src/cli/gateway/rollout/succession.test.ts'],
     edits: [
       {
         find: 'ended.then(told).then(this.#replace)',
@@ -5321,9 +5321,9 @@ export const patches: readonly Patch[] = [
     breaks:
       'What a server answers to calls of the process before is read by the next one, and dropped.',
     file: 'src/upstream/former-messages.ts',
-    foundBy: 'chaos',
+    foundBy: 'tests',
     promise: 'rollout',
-    rules: ['rollout'],
+    tests: ['src/upstream/stdio/hand-over.test.ts'],
     edits: [{ find: 'this.heard(message.bytes);\n    return true;', replace: 'return true;' }],
   },
   {
@@ -5340,9 +5340,9 @@ export const patches: readonly Patch[] = [
     id: 'busy-connection-given',
     breaks: 'A connection goes to the next process although a call on it is not answered yet.',
     file: 'src/downstream/http/rollout/former-front.ts',
-    foundBy: 'chaos',
+    foundBy: 'tests',
     promise: 'rollout',
-    rules: ['lost'],
+    tests: ['src/downstream/http/rollout/hand-over.test.ts'],
     edits: [
       { find: 'const isIdle = use?.open === 0', replace: 'const isIdle = true || use?.open === 0' },
     ],

@@ -53,7 +53,7 @@ describe('a process that the holder has started', () => {
 });
 
 describe('how many earlier processes still work', () => {
-  it('is told also to whoever listens later', () => {
+  it('is told also to whoever listens later #rollout', () => {
     const { channel, holder } = world();
     channel.emit('message', { op: 'formers', count: 4 });
     const counts: number[] = [];

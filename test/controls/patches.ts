@@ -5303,20 +5303,6 @@ export const patches: readonly Patch[] = [
     edits: [{ find: 'if (ending !== undefined) server.waitFor(ending);', replace: '' }],
   },
   {
-    id: 'former-leaves-early',
-    breaks: 'A process leaves as soon as another one serves, and its calls with it.',
-    file: 'src/cli/gateway/rollout/succession.ts',
-    foundBy: 'tests',
-    promise: 'rollout',
-    tests: ['src/cli/gateway/rollout/succession.test.ts'],
-    edits: [
-      {
-        find: 'ended.then(told).then(this.#replace)',
-        replace: 'Promise.resolve().then(told).then(this.#replace)',
-      },
-    ],
-  },
-  {
     id: 'answer-not-passed-on',
     breaks:
       'What a server answers to calls of the process before is read by the next one, and dropped.',

@@ -118,7 +118,7 @@ describe('which client a server means, after a hand-over', () => {
     });
   });
 
-  it('is not the only one known, if another waited for its turn at the fence', async () => {
+  it('is not the only one known, if another waited for its turn at the fence #rollout', async () => {
     const scripts = { a: plain };
     const config = { a: { concurrency: 1 } };
     const first = newGateway(scripts, { config });

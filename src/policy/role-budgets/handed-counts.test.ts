@@ -169,7 +169,7 @@ describe('budgets of roles over a rollout', () => {
     expect(calls).toBeLessThanOrEqual(60);
   });
 
-  it('of a client go with the client', async () => {
+  it('of a client go with the client #rollout', async () => {
     const perSession = { calls: 3, perMinute: null, bytes: null, per: 'session' } as const;
     const { process } = world(perSession);
     const processes = [process(), process(), process()] as const;

@@ -60,7 +60,7 @@ describe('a connection on stdio that goes to another serving process', () => {
     expect([told.losses, told.noises, process.strays]).toEqual([[], [], []]);
   });
 
-  it('brings each process the answers and the progress of its own calls', async () => {
+  it('brings each process the answers and the progress of its own calls #rollout', async () => {
     const { process, former } = await serving();
     const heard: string[] = [];
     const progress = { progressed: (params: Buffer) => heard.push(params.toString()) };

@@ -16,7 +16,7 @@ import { nextCallsOfWorkers, RemoteHarm } from './remote/remote-harm.ts';
 import { rolledGateways } from './rollouts/rollables.ts';
 import { RolloutHarm } from './rollouts/rollout-harm.ts';
 import type { Tally } from './tally.ts';
-import { visits } from './visits.ts';
+import { lastVisit, visits } from './visits.ts';
 
 const lanesPerClient = 8;
 const lanesPerWindow = 3;
@@ -88,6 +88,12 @@ export async function storm({ name, seconds, fleet, dice, tally }: StormOptions)
     }),
     lateVisits({ name: `${name}-late`, fleet, dice: dice.of(`${name}-late`), tally, isOver }),
   ]);
+  await lastVisit({
+    name: `${name}-visit-last`,
+    fleet,
+    dice: dice.of(`${name}-visit-last`),
+    tally,
+  });
   await nextCalls(clients.windows, fleet);
   await nextCallsOfWorkers(clients.workers, fleet);
   await clients.leave(patienceMs);

@@ -1,5 +1,5 @@
 // Replicas on one NATS server that are moved to another version one after the other, under load: no call fails or runs
-// twice, sessions go on, a call that was begun before is answered, and so is a question of such a call.
+// twice, sessions go on, a call that was begun before is answered.
 
 import { describe, expect, it } from 'vitest';
 import { faultyStdio } from '../support/faulty.ts';

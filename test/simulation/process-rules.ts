@@ -111,6 +111,6 @@ export class ProcessRules {
       if (before) life.inherit(before, isSame(name), given.has(name));
     }
     this.probes.inherit(from.#circuits, isSame);
-    this.servers.inherit(from.servers);
+    this.servers.inherit(from.servers, isSame);
   }
 }

@@ -45,9 +45,12 @@ export class ServerRules {
     this.#host = host;
   }
 
-  /** Of processes of servers all processes of the host know the same. What was listed is judged anew: a list may be gone. */
-  inherit(before: ServerRules): void {
+  /** Of processes of servers all processes of the host know the same. */
+  inherit(before: ServerRules, isSame: (server: string) => boolean): void {
     this.#retired = before.#retired;
+    for (const [name, definition] of before.#definitions) {
+      if (isSame(name)) this.#definitions.set(name, definition);
+    }
   }
 
   /** The server of this name, if one is registered now. */

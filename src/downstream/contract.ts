@@ -108,6 +108,8 @@ export interface ModernSender {
   readonly callId?: CallId | undefined;
   /** The process before has begun what it asks for: it may have missed something on the way. */
   readonly goesOn?: boolean | undefined;
+  /** In a rollout its transport takes it to the next process, where what it listens to goes on. */
+  readonly goesAlong?: boolean | undefined;
 }
 
 /** The gateway as transports see it. */
@@ -133,8 +135,8 @@ export interface GatewayForTransports {
   /** The replica that has what this modern request continues, where there are several; undefined: none, or this one. */
   holderOf?(message: Message, principal: Principal): string | undefined;
   /**
-   * Ends every modern subscription over HTTP in the way that tells its client that it is over: another process has the
-   * next one. Those of other clients go there with them.
+   * Ends every modern subscription in the way that tells its client that it is over: another process has the next one.
+   * Those of clients that go there with their transport are left.
    */
   endListenings?(): void;
   /** Requests without an answer, and parked calls: what keeps a process that another one has replaced. */

@@ -224,7 +224,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   request(
     message: Message,
-    { principal, client, folder, callId, goesOn }: ModernSender,
+    { principal, client, folder, callId, goesOn, goesAlong }: ModernSender,
     reply: Reply,
   ): Underway | undefined {
     const { bytes, meta } = message;
@@ -251,6 +251,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
         logLevel: level && textOf(bytes, level),
         callId,
         goesOn,
+        goesAlong,
       },
       reply,
       () => {
@@ -418,7 +419,7 @@ export class Gateway implements GatewayForTransports, AsyncDisposable {
 
   endListenings(): void {
     for (const listening of [...this.#listenings]) {
-      if (!isOverHttp(listening.incoming)) continue;
+      if (listening.incoming.goesAlong) continue;
       this.#listenings.delete(listening);
       listening.end();
     }

@@ -32,6 +32,7 @@ export interface Sender {
   readonly logLevel: string | undefined;
   readonly callId?: CallId | undefined;
   readonly goesOn?: boolean | undefined;
+  readonly goesAlong?: boolean | undefined;
 }
 
 export class Incoming implements Caller, Underway {
@@ -45,6 +46,8 @@ export class Incoming implements Caller, Underway {
   readonly callId: CallId | undefined;
   /** The process before has begun what it asks for. */
   readonly goesOn: boolean;
+  /** Its transport takes it to the next process. */
+  readonly goesAlong: boolean;
   /** Raised when the client has cancelled or disconnected. */
   readonly cancelSignal = new CancelSignal();
   readonly id: string;
@@ -75,6 +78,7 @@ export class Incoming implements Caller, Underway {
     this.logLevel = from.logLevel;
     this.callId = from.callId;
     this.goesOn = from.goesOn ?? false;
+    this.goesAlong = from.goesAlong ?? false;
     this.id = idText(message);
     this.#reply = reply;
     this.#over = over;

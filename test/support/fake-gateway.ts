@@ -213,18 +213,19 @@ export interface ModernOptions {
   readonly logLevel: string;
   /** The process before has begun what it asks for. */
   readonly goesOn: boolean;
+  readonly goesAlong: boolean;
 }
 
 export class ModernPeer {
   readonly #gateway: Gateway;
   readonly #meta: Record<string, unknown>;
-  readonly #from: Pick<ModernSender, 'principal' | 'client' | 'goesOn'>;
+  readonly #from: Pick<ModernSender, 'principal' | 'client' | 'goesOn' | 'goesAlong'>;
   #nextId = 1;
 
   constructor(gateway: Gateway, capabilities: object, options: Partial<ModernOptions>) {
-    const { principal = localUser, key = principal.id, logLevel, goesOn } = options;
+    const { principal = localUser, key = principal.id, logLevel, goesOn, goesAlong } = options;
     this.#gateway = gateway;
-    this.#from = { principal, client: key, goesOn };
+    this.#from = { principal, client: key, goesOn, goesAlong };
     this.#meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'peer', version: '1' },

@@ -21,6 +21,7 @@ export interface ModernRequestsParts {
     readonly principal: Principal;
     readonly client: string;
     readonly folder: ClientFolder | undefined;
+    readonly goesAlong: true;
   };
   /** `kind` as in `Reply`. */
   readonly write: (frame: Frame, kind?: string) => void;

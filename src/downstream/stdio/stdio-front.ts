@@ -121,7 +121,7 @@ class StdioServer implements StdioFront {
     const { principal = localUser, folder, front } = parts;
     this.#modern = new ModernRequests({
       front,
-      from: { principal, client: this.#clientKey, folder },
+      from: { principal, client: this.#clientKey, folder, goesAlong: true },
       write: (frame, kind) => this.#output.write(frame, kind),
       refuse: (id, error) => this.#refuse(id, error),
       ended: () => this.#handed?.look(),

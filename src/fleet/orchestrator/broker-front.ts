@@ -151,8 +151,8 @@ export class BrokerFront {
     // A letter that is done with does not come again by the same link: this is another one.
     if (known?.isRefusedBy(link)) this.#calls.forget(known);
     else if (known !== undefined) return known.askedAgain(link, mail);
-    // Not acknowledged: the next reader gets it as soon as this link is closed.
-    if (mail.isKept && this.#parts.isEnding()) return;
+    // Not acknowledged: the next reader gets it as soon as this link is closed. What listens is asked for again there.
+    if ((mail.isKept || isToListen(message)) && this.#parts.isEnding()) return;
     const call = new BrokeredCall({ key, digest }, link, mail, this.#parts.clock, this.#calls);
     const principal = this.#parts.principalOf(mail.from);
     if (message instanceof WireError) {
@@ -233,6 +233,11 @@ function callIdOf(mail: Mail): CallId {
   const id = callIdIn(mail);
   const ttlMs = mail.ttlMs ?? (mail.isKept ? undefined : 0);
   return { id, knownMs: knownMs(id, ttlMs), isAgain: isAgainLetter(mail) };
+}
+
+/** It would have no end. */
+function isToListen(message: Message | WireError): boolean {
+  return !(message instanceof WireError) && message.method === 'subscriptions/listen';
 }
 
 function messageIn(body: Buffer): Message | WireError {

@@ -270,10 +270,12 @@ describe('a modern subscription at the fence', () => {
     const notifications = { toolsListChanged: true };
     const listen = (options: object) =>
       modern({}, options).request('subscriptions/listen', { notifications });
-    const [overHttp, window] = [listen({ key: localUser.id }), listen({ key: 'socket-1' })];
+    const [overHttp, worker] = [listen({ key: localUser.id }), listen({ key: 'worker-1' })];
+    const window = listen({ key: 'socket-1', goesAlong: true });
     await settled();
     gateway.endListenings();
-    expect([overHttp.answers.length, window.answers.length]).toEqual([1, 0]);
+    const answered = [overHttp, worker, window].map(({ answers }) => answers.length);
+    expect(answered).toEqual([1, 1, 0]);
     expect(gateway.kept['listenings']).toBe(1);
     window.underway?.cancel();
     expect([gateway.kept['listenings'], gateway.unfinished]).toEqual([0, 0]);

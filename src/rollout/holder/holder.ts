@@ -173,7 +173,10 @@ export class Holder {
       // It may be another file by now.
       const flaw = programFlaw(file);
       if (flaw === undefined) this.#startFirst();
-      else this.#startAgain(exit, `no other process can be started: ${flaw}`);
+      else {
+        const none = { code: cannotStartCode, signal: null };
+        this.#startAgain(none, `no other process can be started: ${flaw}`);
+      }
     });
   }
 

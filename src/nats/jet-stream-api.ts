@@ -11,6 +11,8 @@ export const apiCodes = {
   notEnabledForAccount: 10_039,
   notEnabled: 10_076,
   otherConfig: 10_058,
+  /** Its subjects are those of another stream, or of one that is being made at the same time. */
+  overlapping: 10_065,
   consumerNotFound: 10_014,
   consumerNotUnique: 10_100,
   streamNotFound: 10_059,

@@ -238,8 +238,7 @@ describe('links of one credential that say no hello', () => {
     );
     const statuses = await Promise.all(opened.map((link) => link.status));
     // On a slow machine the first have been ended, because they said nothing, before the last come.
-    const refused = statuses.filter((status) => status === 503).length;
-    expect(refused).toBeGreaterThan(0);
+    expect(new Set(statuses)).toContain(503);
     await own.link('bob');
     for (const link of opened) link.socket.terminate();
   });

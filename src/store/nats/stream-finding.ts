@@ -43,9 +43,12 @@ export async function ensuredStream(
   const made = await api
     .call(`STREAM.CREATE.${name}`, streamConfig(spec, newIncarnation()))
     .catch((error: unknown) => {
-      // Another process has made it in this moment.
-      if (isCode(error, apiCodes.otherConfig)) return api.call(`STREAM.INFO.${name}`);
-      throw error;
+      // Another process has made it in this moment, or is about to have.
+      const isMade = isCode(error, apiCodes.otherConfig) || isCode(error, apiCodes.overlapping);
+      if (!isMade) throw error;
+      return api.call(`STREAM.INFO.${name}`).catch((): never => {
+        throw error;
+      });
     });
   return asOurs(spec, name, made);
 }

@@ -109,6 +109,8 @@ describe('a serving process that dies', () => {
   it('is not replaced by a program that others can change #pid-holder', async () => {
     await using home = await GatewayHome.create(config);
     await using gateway = await installedGateway(home);
+    // By then its holder has heard that it serves.
+    expect(await echoes(gateway.url)).toHaveProperty('result');
     const serving = await servingPid(gateway.pid);
     await copyFile(gateway.main, `${gateway.main}.good`);
     await chmod(gateway.main, 0o666);

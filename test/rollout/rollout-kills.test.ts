@@ -22,7 +22,9 @@ describe('kill -9 in the middle of a rollout', () => {
       const dice = () => numbers(1_000) / 1_000;
       const found = await killed(victim, plans[victim], dice, () => {});
       expect(found.findings).toEqual([]);
-      expect(found.kills.map(({ back }) => typeof back)).toEqual(['number', 'number']);
+      // One that has met another phase than it was meant for is done again.
+      expect(found.kills.length).toBeGreaterThanOrEqual(2);
+      expect(found.kills.filter(({ back }) => typeof back !== 'number')).toEqual([]);
     },
     testMs,
   );

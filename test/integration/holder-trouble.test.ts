@@ -59,6 +59,8 @@ describe('a holder whose standard error nobody reads', () => {
     const started = new Started(child);
     await started.printed('\n');
     const { url, pid } = JSON.parse(started.stdout) as { url: string; pid: number };
+    // By then its holder has heard that it serves.
+    expect(await echoes(url)).toHaveProperty('result');
     const first = await servingPid(pid);
     process.kill(first, 'SIGKILL');
     await servingPid(pid, [first]);
